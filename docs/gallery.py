@@ -280,6 +280,19 @@ def local_resonances() -> Any:
     return figures.spectrum(gc.spectrum(gc.run(case), source=3, sensor=15))
 
 
+def dispersion_curves() -> Any:
+    """Small waves in a chain of heavy and light beads under 20 N: two passbands and the band gap
+    between them. `granchain dispersion ... --figure` plots this figure."""
+    cell = [{"count": 1, "radius": 2.38e-3}, {"count": 1, "radius": 1.19e-3, "repeat": 20}]
+    row = gc.Case(
+        chain={"material": "steel-316", "precompression": 20.0, "segment": cell},
+        contact={"law": "hertz"},
+        sensors={"beads": [21]},
+        time={"end": 1e-3},
+    )
+    return figures.dispersion_curves(gc.dispersion(row))
+
+
 def mode_shapes() -> Any:
     """Modes of a chain with a light bead. One mode is localized at the light bead, above the
     passband. `granchain modes ... --figure` plots this figure."""
@@ -603,69 +616,12 @@ def slider_kinematics() -> Any:
     return figures.slider_kinematics(*scotch_yokes())
 
 
-def dispersion_curves() -> Any:
-    """Small waves in a chain of heavy and light beads under 20 N: two passbands and the band gap
-    between them. `granchain dispersion ... --figure` plots this figure."""
-    cell = [{"count": 1, "radius": 2.38e-3}, {"count": 1, "radius": 1.19e-3, "repeat": 20}]
-    row = gc.Case(
-        chain={"material": "steel-316", "precompression": 20.0, "segment": cell},
-        contact={"law": "hertz"},
-        sensors={"beads": [21]},
-        time={"end": 1e-3},
-    )
-    return figures.dispersion_curves(gc.dispersion(row))
-
-
-FIGURES: tuple[Callable[[], Any], ...] = (
-    force_traces,
-    force_traces_of_laws,
-    peaks,
-    peaks_of_laws,
-    animation,
-    space_time,
-    bead_velocities,
-    hysteresis,
-    energy,
-    losses,
-    overlaps,
-    comparison,
-    pulse_numbers,
-    band_traces,
-    sensitivities,
-    impact_comparison,
-    equivalence,
-    fit,
-    fits,
-    spectrum,
-    local_resonances,
-    dispersion_curves,
-    mode_shapes,
-    orbit,
-    bifurcation,
-    dimer,
-    vertical_chain,
-    reflected_pulses,
-    reflections_of_structures,
-    impact_loops,
-    impact_history,
-    phase_curve,
-    restitution_against_speed,
-    restitution_delivered,
-    damping_transition,
-    study_curves,
-    study_power_law,
-    study_map,
-    study_distribution,
-    study_hysteresis,
-    slider_acceleration,
-    joint_orbit,
-    crank_energy,
-    joint_force,
-    joint_force_at_the_impact,
-    joint_penetration,
-    joint_impact,
-    slider_kinematics,
-)
+# The functions above that are not cached, in the order of the page.
+FIGURES: list[Callable[[], Any]] = [
+    value
+    for value in [*globals().values()]
+    if inspect.isfunction(value) and value.__annotations__ == {"return": "Any"}
+]
 HEAD = """# Gallery
 
 The code below each figure plots it, and you can run it unchanged. Code with `DATA` requires a clone of the project, which contains the measured and

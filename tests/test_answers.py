@@ -1,153 +1,30 @@
 """Every answer is saved, opened, compared, printed, and reported by the same code."""
 
-import functools
 import json
 import sys
 import warnings
 from dataclasses import replace
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 import pytest
 import xarray
+from support.answers import ANSWERS, CLASSES, STUDIES, answer_of
 
 import granchain as gc
 from granchain import errors
-from granchain.measured.about import about_of
-from granchain.measured.sensor import Sensor
 from granchain.store import Answer, Label
 from granchain.store.dataset import CHUNKED_FROM, COMPRESSED_FROM, Content, write_content
 from granchain.store.schema import labelled
 from granchain.store.tables import value_tables
 
-SMALL = {"chain.beads": 8, "sensors.beads": [3, 5], "sensors.contacts": [], "snapshots": None}
-SMALL |= {"time.end": 1e-4, "contact": {"law": "hertz"}}
-
-PRESSED = {"chain.precompression": 20.0}
-RESONATOR = {"chain.resonator": {"mass": 1e-4, "stiffness": 4e6}}
-NOISE = {"drive": "displacement", "signal": "noise", "band": [500.0, 4e4], "rms": 1e-9}
-SHAKEN = PRESSED | {
-    "striker": None,
-    "ends": {"left": NOISE | {"seed": 1, "ramp": 1e-4}, "right": "wall"},
-    "sensors": {"beads": "all", "interval": 3e-6},
-    "time.end": 2e-3,
-}
-
-
-DATA = Path(__file__).parents[1] / "data"
-
-
-def small(**changes):
-    return gc.load_case("steel-chain").replace(SMALL | changes)
-
-
-def recorded(case):
-    """A trace of the forces of a run, with a quiet stretch before them."""
-    _, force = Sensor(interval=1e-6).read(*(gc.run(case)[n] for n in ("time", "sensor_force")))
-    force = np.vstack([np.zeros((30, force.shape[1])), force])
-    force += 0.05 * np.random.default_rng(1).standard_normal(force.shape)
-    about = about_of({"title": "rig", "kind": "synthetic", "sensor": {"high_pass": 50.0}}, "here")
-    time = 1e-6 * np.arange(len(force))
-    return gc.Trace(time=time, force=force, beads=case.sensors.beads, about=about)
-
-
-def comparison():
-    """A comparison of two results, one with bands, with a tolerance that is missed."""
-    results = [
-        gc.run(small()),
-        gc.run(small(**{"contact.law": "flores", "contact.restitution": 0.8})),
-    ]
-    trace = recorded(small(**{"striker.speed": 1.8}))
-    bands = {"striker.speed": 0.02}
-    return gc.compare(*results, trace=trace, tolerances={"peak": 1e-3}, bands=bands, members=4)
-
-
-def fitted(**laws):
-    """A fit, or the ranking of the fits of several laws."""
-    start = small(**{"striker.speed": 1.7})
-    return gc.fit(start, recorded(small()), ["striker.speed"], laws=laws or None)
-
-
-def approximated():
-    """The ranking of an equivalent."""
-    case = small(**{"chain.beads": 5, "sensors.beads": [3], "time.end": 5e-5})
-    return gc.equivalent(case, to="hertz", laws=["flores"], free={"restitution": (0.8, 0.99)})
-
-
-def sum_of_radii(result):
-    return float(result.radius.sum())
-
-
-LIMITS = [("peak", 0.0, 1e3), (sum_of_radii, 0.0, 1.0)]
-
-
-def shaken():
-    """One bead between a shaken and a fixed wall."""
-    drive = {"drive": "displacement", "signal": "harmonic", "amplitude": 1e-8, "frequency": 1e4}
-    return gc.Case(
-        chain={"beads": 1, "radius": 2.38e-3, "material": "steel-316"}
-        | {"precompression": 20.0, "drag": 1500.0},
-        contact={"law": "hertz"},
-        ends={"left": drive, "right": "wall"},
-        time={"end": 1e-3},
-        title="shaken bead",
-    )
-
-
-def followed():
-    """A branch of orbits of that bead."""
-    return gc.continuation(shaken(), answer_of("Orbit"), along="chain.drag", stop=1510.0)
-
-
-# One small answer of each class. A study is a dataset of xarray.
-ANSWERS = {
-    "ImpactResult": lambda: gc.impact(
-        law="flores", speed=1.0, restitution={"law": "ma-liu", "psi": 2.84, "xi": 13.0}
-    ),
-    "Result": lambda: gc.run(small()),
-    "Result of a mechanism": lambda: gc.run_mechanism(
-        gc.load_mechanism("slider-crank", ["time.revolutions=0.05"])
-    ),
-    "Ensemble": lambda: gc.run_many([small(), small(**{"striker.speed": 1.0})]),
-    "Fit": fitted,
-    "Equivalent": lambda: approximated()[0],
-    "Ranking": lambda: fitted(**{"hertz": [], "ma-liu": {"psi": 2.84, "xi": 13.0}}),
-    "Verification": lambda: gc.verify(small()),
-    "Dispersion": lambda: gc.dispersion(small(**PRESSED, **RESONATOR)),
-    "Spectrum": lambda: gc.spectrum(gc.run(small(**SHAKEN)), segments=2),
-    "Comparison": comparison,
-    "ImpactComparison": lambda: gc.compare_impacts("hertz", DATA / "gugan-croquet"),
-    "Modes": lambda: gc.modes(small(**PRESSED), cell=small(**PRESSED)),
-    "Gradient": lambda: gc.gradient(small(), "peak", ["striker.speed", "chain.radius_factor"]),
-    "Certificate": lambda: gc.certificate("tsuji"),
-    "Optimum": lambda: gc.optimize(
-        small(), "peak", {"striker.speed": (1.0, 2.0)}, LIMITS, generations=0, progress=False
-    ),
-    "Orbit": lambda: gc.orbit(shaken()),
-    "Branch": followed,
-}
-STUDIES = {
-    "bands": lambda: gc.bands(small(), {"striker.speed": 0.02}, n=8, sensitivity=True),
-    "impacts": lambda: gc.impacts(
-        ["hertz", "flores"], None, {"speed": [1.0, 2.0]}, restitution=0.8
-    ),
-    "mode_study": lambda: gc.mode_study(
-        small(**{"chain.precompression": 10.0, "striker": None}),
-        {"chain.radius": gc.disorder(gc.normal(1.0, 0.02))},
-        n=2,
-    ),
-    "sweep": lambda: gc.sweep(
-        small(), {"striker.speed": [1.0, 2.0], "chain.radius": gc.normal(2e-3, 1e-5)}, n=2
-    ),
-}
-answer_of = functools.cache(lambda name: ANSWERS[name]())
-
 
 @pytest.mark.guard
 def test_every_class_of_answers_is_in_the_list():
-    public = [getattr(gc, name) for name in gc.__all__]
-    classes = {one.__name__ for one in public if isinstance(one, type) and issubclass(one, Answer)}
-    assert classes == {name.partition(" ")[0] for name in ANSWERS}
+    assert {kind.__name__ for kind in CLASSES} == {name.partition(" ")[0] for name in ANSWERS}
+    by_default = [kind for kind in CLASSES if isinstance(ANSWERS[kind.__name__], partial)]
+    assert [kind.__name__ for kind in by_default if ">>> " not in kind.__doc__] == []
+    assert len(by_default) > 2
 
 
 @pytest.fixture(scope="module", params=ANSWERS)

@@ -17,7 +17,8 @@ from matplotlib.colors import LogNorm, to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import StepPatch
 from matplotlib.text import Text
-from support.drawable import DRAWABLE, a_study, collision, impacts_of_laws, laws, turning, waves
+from support.answers import answer_of
+from support.drawable import DRAWABLE, a_study, collision, impacts_of_laws, laws, turning
 from support.layout import faults
 from support.synthetic import CREST, RADIUS, synthetic, wave_speed
 
@@ -487,7 +488,7 @@ def test_legends_contain_neither_json_nor_many_digits():
 
 
 def test_shading_means_gaps_in_every_figure_of_waves():
-    relation = waves()[0]
+    relation = answer_of("Dispersion")
     top = 1.25 * relation.band_edges[-1, 1]
     edges = [0.0, *relation.band_edges.ravel(), top]
     gaps = [pair for pair in zip(edges[::2], edges[1::2], strict=True) if pair[1] > pair[0]]

@@ -8,10 +8,12 @@ import xarray as xr
 
 import granchain as gc
 from granchain import figures
+from granchain.figures.style import ANSWER_FIGURES
 from granchain.measured.sensor import Sensor
 from granchain.status import Status
 from granchain.two_body import ImpactResult
 
+from .answers import answer_of
 from .synthetic import synthetic
 
 BEADS = np.array([3, 8, 13])
@@ -151,26 +153,9 @@ def impacts_compared():
 
 
 @cache
-def pressed():
-    """A periodic chain of heavy and light beads under 20 N."""
-    segments = [{"count": 1}, {"count": 1, "radius": 1.19e-3, "repeat": 4}]
-    return gc.Case(
-        chain={"segment": segments, "radius": 2.38e-3, "material": "steel-316",
-               "precompression": 20.0},
-        contact={"law": "hertz"}, sensors={"beads": [2]}, time={"end": 1e-3},
-    )  # fmt: skip
-
-
-@cache
-def waves():
-    """Dispersion and modes of that chain."""
-    return gc.dispersion(pressed()), gc.modes(pressed(), cell=pressed())
-
-
-@cache
 def a_spectrum():
-    """A spectrum of noise, with a map and the dispersion of that chain."""
-    relation, draws = waves()[0], np.random.default_rng(1)
+    """A spectrum of noise, with a map and the dispersion of a chain."""
+    relation, draws = answer_of("Dispersion"), np.random.default_rng(1)
     frequency = np.linspace(0.0, 2e5, 200)
     inside = np.any([(frequency >= a) & (frequency <= b) for a, b in relation.band_edges], axis=0)
     edges, cells, q = relation.band_edges, frequency[::4], np.linspace(-np.pi, np.pi, 21)
@@ -232,8 +217,11 @@ def laws(count, **same):
     return [synthetic(law=f"law-{i}", **same) for i in range(count)]
 
 
-# Every figure with a small answer, by its name and what it shows.
+# Every figure with a small answer, by its name and what it shows; by default the answer of a class.
 DRAWABLE = {
+    draw.__name__: lambda draw=draw, kind=kind: partial(draw, answer_of(kind))
+    for kind, draw in ANSWER_FIGURES.items()
+} | {
     "force_traces": lambda: partial(figures.force_traces, *laws(3)),
     "peaks": lambda: partial(figures.peaks, *laws(2, sensors=(3, 5, 8, 13))),
     "bead_velocities": lambda: partial(figures.bead_velocities, synthetic()),
@@ -259,8 +247,6 @@ DRAWABLE = {
     "fit": lambda: partial(figures.fit, a_fit()),
     "impact_comparison": lambda: partial(figures.impact_comparison, impacts_compared()),
     "spectrum": lambda: partial(figures.spectrum, a_spectrum()),
-    "dispersion_curves": lambda: partial(figures.dispersion_curves, waves()[0]),
-    "mode_shapes": lambda: partial(figures.mode_shapes, waves()[1]),
     "orbit": lambda: partial(figures.orbit, an_orbit()),
     "bifurcation": lambda: partial(figures.bifurcation, a_branch()),
     "impact_loops": lambda: partial(
