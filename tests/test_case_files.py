@@ -240,6 +240,8 @@ def test_a_case_is_frozen_and_replace_takes_a_mapping_or_keywords():
     assert both.striker.speed == 5.0
     with pytest.raises(CaseError, match=r"^replace: 4.0 is not a mapping"):
         case.replace(4.0)
+    with pytest.raises(CaseError, match=r"^3: unknown"):
+        case.replace({3: 4.0})
 
 
 def test_texts_with_many_dots_are_equal_after_saving_and_loading(tmp_path):

@@ -103,6 +103,15 @@ def test_different_sensors_are_padded_and_name_their_beads(sensors):
         assert np.isnan(force[:, len(beads) :]).all()
 
 
+def test_the_transmitted_momentum_does_not_depend_on_the_order_of_the_sensors():
+    # of one chain, because its members are measured together
+    case = short()
+    cases = [case.replace({"sensors.beads": beads}) for beads in ([3, 12], [12, 3], [5, 12])]
+    study = gc.evaluate(cases, progress=False)
+    for name in ("transmitted_momentum", "transmitted_energy"):
+        assert len({*study[name].values.tolist()}) == 1
+
+
 def test_a_late_pulse_is_reported_at_its_bead():
     cases = [
         short(**{"sensors.beads": beads, "time.end": end})
@@ -161,6 +170,19 @@ def test_a_member_that_fails_has_its_reason():
     assert np.isnan(failed.peak).all() and failed.missing.values.tolist() == [[0, 0, 0]]
 
 
+def test_a_member_without_a_valid_step_is_resumed_and_computed_elsewhere(tmp_path):
+    cases, file = speeds(0.5, 1.0), tmp_path / "study.h5"
+    # its contacts can be set up, but not its time step
+    cases.append(cases[0].replace({"time.step": 1.0}))
+    expected = gc.evaluate(cases, progress=False)
+    assert expected.status.values.tolist() == ["complete", "complete", "not set up"]
+    for resume in (False, True):
+        study = gc.evaluate(cases, out=file, resume=resume, progress=False)
+        assert study.drop_vars("point").identical(expected)
+    with ThreadPoolExecutor(1) as pool:
+        assert gc.evaluate(cases, executor=pool, progress=False).identical(expected)
+
+
 # --- Bad input
 def test_measures_that_are_not_valid_are_refused_before_anything_runs(computed, tmp_path):
     cases = speeds(0.5)
@@ -182,6 +204,9 @@ def test_measures_that_are_not_valid_are_refused_before_anything_runs(computed, 
         gc.evaluate([])
     with pytest.raises(CaseError, match=r"cases\[1\]: int is not valid"):
         gc.evaluate([*cases, 3])
+    for call, wrong, name in ((gc.evaluate, 3, "int"), (gc.run_many, cases[0], "Case")):
+        with pytest.raises(CaseError, match=rf"cases: {name} is not valid\. It must be a list"):
+            call(wrong)
     with pytest.raises(CaseError, match="resume: no file to resume from"):
         gc.evaluate(cases, resume=True)
     with pytest.raises(CaseError, match="bead_spectrum needs a sensor, and a case has none"):
@@ -224,6 +249,24 @@ def test_interrupted_results_are_resumed_to_the_same_answer(tmp_path, computed, 
     again = gc.evaluate(cases, "result", progress=lambda *_: pytest.fail("computed"), **options)
     assert not computed
     assert answer.equals(expected) and again.equals(expected) and gc.open(file).equals(expected)
+
+
+def test_a_study_is_resumed_at_a_member_on_which_its_function_fails(tmp_path, monkeypatch):
+    monkeypatch.setattr(of_measures, "TOGETHER", 1)
+    cases, file = speeds(0.5, 0.8, 1.2), tmp_path / "study.h5"
+
+    def slow_speed(result):
+        return {"slow": 1.0} if result.case.striker.speed == 0.5 else None
+
+    def stop(done, count):
+        raise KeyboardInterrupt
+
+    with pytest.warns(GranchainWarning, match="interrupted: "):
+        gc.evaluate(cases, slow_speed, out=file, threads=1, progress=stop)
+    study = gc.evaluate(cases, slow_speed, out=file, resume=True, progress=False)
+    expected = gc.evaluate(cases, slow_speed, progress=False)
+    assert study.drop_vars("point").identical(expected)
+    assert study.message.values.tolist()[0] == "" and "NoneType" in str(study.message[2].values)
 
 
 def test_another_function_or_another_measure_is_computed_again(tmp_path, computed):

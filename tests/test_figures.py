@@ -831,6 +831,8 @@ NEVER_CLOSED = {"largest_overlap": np.zeros(19)}
 WRONG = (
     (partial(gc.run, "t.toml"), 'case: "t.toml" is not a Case. Make one with granchain.load_case.'),
     (partial(gc.dispersion, {}), "case: dict is not a Case"),
+    (partial(gc.run_mechanism, 3),
+     "case: int is not a MechanismCase. Make one with granchain.load_mechanism."),
     (partial(gc.spectrum, "gap.h5"),
      'spectrum: "gap.h5" is not a Result. It must be a Result. Open a file with granchain.open'),
     (partial(figures.force_traces, "pairs.h5"),

@@ -138,6 +138,15 @@ def test_a_derived_parameter_can_be_drawn_or_side_by_side():
     assert members.laws == ["hertz", "ma-liu"] and members.sizes == {"run": 2, "draw": 2}
 
 
+def test_disorder_has_a_factor_for_every_bead_of_derived_chains():
+    case = short(**{"sensors.beads": [3]})
+    lengths = gc.derived([10, 14], lambda beads: {"chain.beads": beads})
+    for vary in ({"length": lengths}, {"chain.beads": [10, 14]}):
+        members = gc.plan(case, vary | {"chain.radius": DISORDER})
+        first, second = (member.chain.radius_factor for member in members)
+        assert (len(first), len(second)) == (10, 14) and second[:10] == first
+
+
 def test_a_plan_of_mechanisms_has_their_cases():
     case = gc.load_mechanism("slider-crank")
     speeds = gc.derived([50.0, 100.0], lambda speed: {"crank.speed": speed})
@@ -175,6 +184,15 @@ def test_an_invalid_derived_parameter_is_rejected():
     rows = [
         (ratio | {"chain.mass": TWO}, "ratio: chain.mass is set twice, because chain.mass sets"),
         (chains, "a: chain.mass is set twice, because b sets chain"),
+        (
+            {"striker.speed": TWO, "striker": [{"speed": 3.0}]},
+            "striker.speed: striker.speed is set twice, because striker sets striker",
+        ),
+        (
+            {"chain.radius_factor": [[1.0] * 12], "chain.radius": DISORDER},
+            "chain.radius_factor is set twice, because chain.radius sets chain.radius_factor",
+        ),
+        ({"contact.law": [["hertz"]]}, "contact.law: .* is not valid"),
         ({"ratio": gc.derived([], masses)}, "ratio: the list is empty"),
         ({"ratio": gc.derived([1.0, 1.0], masses)}, "ratio: 1.0 is listed more than once"),
         ({"ratio": {"values": TWO, "keys": {}}}, "ratio: the values and keys are not valid"),

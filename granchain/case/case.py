@@ -189,7 +189,7 @@ class CheckedCase(Table):
                 f"replace: {brief(changes)} is not a mapping of keys to values. Write for example "
                 'case.replace({"striker.speed": 2.0}).'
             )
-        changes = {**(changes or {}), **keys}
+        changes = {str(where): value for where, value in {**(changes or {}), **keys}.items()}
         if hasattr(changes.get("initial"), "variables"):
             changes["initial"] = {"state": state_text_of(changes["initial"])}
         document, problems = dict(self._document), Problems()
@@ -644,7 +644,8 @@ def check_case(case: Any, kind: type[CheckedCase] = Case) -> None:
     """Reject an object that is not a case, such as the path of a case file."""
     if not isinstance(case, kind):
         got = brief(case) if isinstance(case, str) else type(case).__name__
-        raise CaseError(f"case: {got} is not a Case. Make one with granchain.load_case.")
+        name, loader = ("MechanismCase", "mechanism") if kind.measured else ("Case", "case")
+        raise CaseError(f"case: {got} is not a {name}. Make one with granchain.load_{loader}.")
 
 
 def check_fixed_ends(case: Case, what: str) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from granchain.case import check_case
 from granchain.contact.model import Functions
 from granchain.engine.contact_step import features_of
 from granchain.engine.fields import rows_of
@@ -140,6 +141,7 @@ def run_mechanism(case: MechanismCase) -> Result:
         If the run failed: unstable, not finite, outside the law, or with a large balance error.
         `.result` contains the data up to the failure.
     """
+    check_case(case, MechanismCase)
     started = datetime.now(UTC).isoformat(timespec="seconds")
     clock = time.perf_counter() - compiling.seconds
     # Overflow is reported later as a non-finite result.

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from granchain.case import Case
+from granchain.case.case import CheckedCase
 from granchain.case.checks import MEMORY
 from granchain.case.document import about_key, differences, texts_of_values
 from granchain.contact.law_record import LawRecord
@@ -219,7 +220,7 @@ def run_many(
     ['complete', 'complete']
     """
     evaluation = evaluated(
-        list(cases), "result", threads=threads, out=out, overwrite=overwrite, strict=strict,
+        cases, "result", threads=threads, out=out, overwrite=overwrite, strict=strict,
         progress=progress,
     )  # fmt: skip
     return evaluation.answer()
@@ -392,6 +393,11 @@ def evaluated(
     tested : bool
         Whether the first member is run once more to test functions and measures.
     """
+    if isinstance(cases, CheckedCase) or not isinstance(cases, Plan | Iterable):
+        raise CaseError(
+            f"cases: {type(cases).__name__} is not valid. It must be a list of cases, or a plan. "
+            "For one case, write [case]."
+        )
     plan = cases if isinstance(cases, Plan) else None
     if plan is not None and chained and not plan.case.measured:
         check_chained_keys(plan.case, plan.vary)
@@ -442,8 +448,9 @@ def evaluated(
             raise_failure(evaluation, places, strict)
 
         try:
-            if missing and tested and (wanted.functions or wanted.of_results):
-                check_first(listed[missing[0]], wanted)
+            # the first member, which an interrupted study has tested if it is computed
+            if tested and missing[:1] == [0] and (wanted.functions or wanted.of_results):
+                check_first(listed[0], wanted)
             if missing and executor is not None:
                 compute_elsewhere(executor, listed, wanted, [*same], store)
             elif missing and chained:
@@ -662,13 +669,20 @@ def name_of_member(document: Mapping[str, Any], about: Sequence[Any]) -> str:
 def restore(evaluation: Evaluation, blocks: Sequence[Columns], out: str | os.PathLike[str]) -> None:
     """Restore the members that files contain; for duplicates, the last block counts.
 
+    Members that could not be set up have no law, and are computed again.
+
     Raises
     ------
     LawError
         If a member was computed with another law than the current one.
     """
     names = evaluation.names
-    where = {name: (block, row) for block in blocks for row, name in enumerate(block["point"])}
+    where = {
+        name: (block, row)
+        for block in blocks
+        for row, (name, law) in enumerate(zip(block["point"], block["law"], strict=True))
+        if law
+    }
     restored = [member for member, name in enumerate(names) if name in where]
     for group in alike(id(where[names[member]][0]) for member in restored):
         members = [restored[index] for index in group]

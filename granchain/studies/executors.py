@@ -209,7 +209,9 @@ def compute_elsewhere(
                 those = [task[row] for row in columns.pop("places")]
                 for member, record in zip(those, columns["law"], strict=True):
                     law = expected[member]
-                    changed = "" if law is None else law.difference(LawRecord.of_text(record))
+                    # a member that could not be set up has no record
+                    compared = LawRecord.of_text(record) if record else law
+                    changed = "" if law is None else law.difference(compared)
                     if changed:
                         raise LawError(
                             "executor: the law of a worker differs from the law of this process: "

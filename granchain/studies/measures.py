@@ -578,8 +578,11 @@ def transmitted(
         Time between the samples of each member [s].
     """
     transmission, cases = np.full((2, len(ready)), math.nan), [member.case for member in ready]
+    # the sensors too, because their order is the author's
+    recorded_beads = (member.state.recording.sensor_beads for member in ready)
     for runs in alike(
-        (*map(id, (case.chain, case.ends, case.initial)), case.striker is None) for case in cases
+        (*map(id, (case.chain, case.ends, case.initial)), case.striker is None, beads)
+        for case, beads in zip(cases, recorded_beads, strict=True)
     ):
         member = ready[runs[0]]
         if obstacle_to_transmission(member.case):

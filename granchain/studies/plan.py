@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -575,7 +575,8 @@ class Plan:
         indices = [range(len(column)) for column in self.listed.values()]
         together = zip(*indices, strict=True) if indices else [()]
         factors: dict[int, dict[str, list[Any]]] = {}
-        counted = any(key.startswith(("chain.beads", "chain.segment")) for key in self.vary)
+        changed = [key for name in self.settings for key in _keys_set(self, name)]
+        counted = any(key.startswith(("chain.beads", "chain.segment")) for key in changed)
         for point in product(*indices) if self.how == "product" else together:
             at = dict(zip(self.listed, point, strict=True))
             surplus = self._inputs_of_other_laws({key: values[key][i] for key, i in at.items()})
@@ -609,7 +610,7 @@ class Plan:
             for name in self.listed["contact.law"]
             if isinstance(name, str) and name in laws()
         }
-        here = inputs.get(at["contact.law"])
+        here = inputs.get(str(at["contact.law"]))
         return set() if here is None else {*self.vary} & set().union(*inputs.values()) - here
 
     def changed(self) -> list[tuple[Case, dict[str, Any]]]:
@@ -871,9 +872,8 @@ def plan_of(case: Any, vary: Any, how: str = "product", n: int = 1, seed: int = 
         "Use fewer values or draws",
     )
     problems.close()
-    for name, other in product(members.vary, repeat=2):
-        keys = _keys_set(members, name) if isinstance(entries[name], Derived) else ()
-        for key, same in product(keys, _keys_set(members, other)) if name != other else ():
+    for name, other in combinations(members.vary, 2):
+        for key, same in product(_keys_set(members, name), _keys_set(members, other)):
             problems.check(
                 not f"{key}.".startswith(f"{same}.") and not f"{same}.".startswith(f"{key}."),
                 name,
@@ -889,6 +889,8 @@ def _keys_set(members: Plan, name: str) -> list[str]:
     """Return the keys of the case that an entry sets."""
     if name in members.disordered:
         return [DISORDERED[name][0]]
+    if not isinstance(members.vary[name], Derived):
+        return [name]
     return [*dict.fromkeys(key for row in members.settings[name] for key in row)]
 
 
