@@ -46,8 +46,8 @@ def saved_study(request, tmp_path_factory):
     return request.param, study, file
 
 
-# Flipped bits of each file.
-FLIPS = pytest.mark.parametrize("flips", [10, pytest.param(80, marks=pytest.mark.long)])
+# Flipped bits of each of 22 files; with those of checkpoints and ensembles 500, and 2000 if long.
+FLIPS = pytest.mark.parametrize("flips", [17, pytest.param(100, marks=pytest.mark.long)])
 
 
 def check_flips(file, flips, figure):

@@ -32,7 +32,7 @@ def check_factor(case, fraction):
 
 def test_the_estimated_time_is_within_a_factor_of_two():
     small = ["chain.beads=20", "sensors.beads=[9, 15]", "sensors.contacts=[]", "time.end=3e-4"]
-    for name in ("steel-chain", "steel-chain-hertz", "steel-chain-edem"):
+    for name in ("steel-chain", "steel-chain-hertz", "steel-chain-dashpot"):
         for fraction in (0.02, 0.3, 0.9):
             assert check_factor(gc.load_case(name, small), fraction)
 
