@@ -442,7 +442,9 @@ def _add_fault(model: type[Table], where: str, fault: Any, problems: Problems) -
     fix = str(fault["ctx"]["error"]) if fault["type"] == "value_error" and not is_word else ""
     if fault["type"] == "string_type" and isinstance(value, (int, float)):
         fix = "Write it in quotes"
-    return problems.add(where, rejected(value, allowed), requirement, fix, value, choices)
+    # a list may contain numbers with limits
+    numeric = "number" in allowed or fault["type"].startswith(("greater_than", "less_than"))
+    return problems.add(where, rejected(value, numeric), requirement, fix, value, choices)
 
 
 def _another_kind(
@@ -461,12 +463,11 @@ def _another_kind(
     )
 
 
-def rejected(value: Any, allowed: str = "a number") -> str:
-    """Describe an invalid value of a key, as the problem of an error."""
+def rejected(value: Any, numeric: bool = True) -> str:
+    """Describe an invalid value of a key, which may be numeric, as the problem of an error."""
     if value is None:
         return "missing"
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    outside = number and "number" in allowed
+    outside = numeric and isinstance(value, (int, float)) and not isinstance(value, bool)
     return f"{brief(value)} is {'out of range' if outside else 'not valid'}"
 
 
