@@ -60,7 +60,8 @@ class Dispersion(Answer):
     >>> import granchain as gc
     >>> chain = {"beads": 5, "radius": 2.38e-3, "material": "steel-316", "precompression": 20.0}
     >>> case = gc.Case(chain=chain, contact={"law": "hertz"}, time={"end": 1e-4})
-    >>> gc.dispersion(case).frequency([0.1, 0.2]).shape
+    >>> waves = gc.dispersion(case)
+    >>> waves.frequency([0.1, 0.2]).shape
     (2, 1)
     """
 

@@ -59,7 +59,8 @@ class Modes(Answer):
     >>> import granchain as gc
     >>> chain = {"beads": 5, "radius": 2.38e-3, "material": "steel-316", "precompression": 20.0}
     >>> case = gc.Case(chain=chain, contact={"law": "hertz"}, time={"end": 1e-4})
-    >>> gc.modes(case).shapes.shape
+    >>> modes = gc.modes(case)
+    >>> modes.shapes.shape
     (5, 5)
     """
 
