@@ -357,7 +357,6 @@ def test_next_to_another_law_the_motion_is_that_of_the_integration_too():
 
 
 @pytest.mark.usefixtures("plain_loop")
-@pytest.mark.filterwarnings("ignore:sweep. .*Increase time.end")
 def test_modes_are_those_of_fast_changes_with_a_message() -> None:
     chain = {"beads": 3, "radius": 2.38e-3, "material": "steel-316", "precompression": 20.0}
     case = gc.Case(chain=chain, contact=MEMORY, time={"end": 1e-4})
@@ -374,6 +373,7 @@ def test_modes_are_those_of_fast_changes_with_a_message() -> None:
     ) == 1  # fmt: skip
 
 
+@pytest.mark.filterwarnings("ignore:sweep. .*Increase time.end")
 def test_runs_that_continue_and_members_of_studies_have_the_bits_of_one_run():
     case = chain_of(MEMORY, time={"end": 2e-5, "step": 5e-8})
     whole = gc.run(case)
