@@ -114,12 +114,13 @@ class Explorer:
         self._loop.add_callback(self._started.set)
         self._loop.start()
         server.stop()
-        http.stop()
         self._ended.set()
 
     def wait(self) -> None:
         """Wait until the server is stopped."""
-        self._ended.wait()
+        # A signal that arrives just before a wait is handled at its end, so a wait is short.
+        while not self._ended.wait(1.0):
+            pass
 
     def stop(self) -> None:
         """Stop the server."""
