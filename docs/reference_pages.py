@@ -307,14 +307,12 @@ TASKS = {
     heading.removeprefix("# "): [line.split()[-1] for line in lines]
     for heading, *lines in map(str.splitlines, GROUPS)
 }
-# Modules whose functions are public.
-MODULES = ("analysis", "errors", "figures", "theory", "material")
 
 
 def entry(name: str) -> str:
     """Return the directive that documents a public name."""
     value = getattr(gc, name, None)
-    if name in MODULES or inspect.ismodule(value):
+    if inspect.ismodule(value):
         directive, options = "automodule", ["   :members:", "   :show-inheritance:"]
     elif inspect.isclass(value):
         directive = "autoclass"
@@ -335,15 +333,11 @@ def object_page(name: str) -> str:
     blocks = [f"# {name}", entry(name)]
     labels = getattr(getattr(gc, name, None), "labels", None)
     if labels:
-        rows = [
-            (f"`{variable}`", ", ".join(label.dims), label.unit, label.long_name)
-            for variable, label in labels.items()
-        ]
         blocks += [
             "## Variables",
             "Each variable is an attribute and a variable of the file. Some exist only in certain "
             "cases. Variables of case keys have the name of the key.",
-            grid(("variable", "dimensions", "unit", "meaning"), rows),
+            variable_table(labels),
         ]
     if name == "Result":
         blocks += [

@@ -464,10 +464,6 @@ SIGNAL_KEYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "noise": (("band", "rms", "seed"), ("dc", "ramp", "duration")),
     "pulse": (("shape", "amplitude", "duration"), ()),
 }
-if TYPE_CHECKING:
-    SignalKey = str
-else:
-    SignalKey = Literal[*SIGNAL_KEYS]
 PulseShape = Literal["half-sine", "gaussian"]
 
 
@@ -496,7 +492,9 @@ class DriveTable(Table):
     value: tuple[float, ...] | None = key(
         "the displacements [m] or forces [N]", "a list of finite numbers", None, strict=False
     )
-    signal: SignalKey | None = choice("the type of signal", tuple(SIGNAL_KEYS), None)
+    signal: Literal[*SIGNAL_KEYS] | None = choice(  # type: ignore[valid-type]
+        "the type of signal", tuple(SIGNAL_KEYS), None
+    )
     amplitude: float | None = key(
         "the largest displacement [m] or force [N] of a harmonic, chirp, or pulse",
         "a finite number",

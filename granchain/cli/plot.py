@@ -197,27 +197,24 @@ class FigureSet(NamedTuple):
     lacking: dict[str, str]
 
 
-def figure_set_of(content: Any, file: str) -> FigureSet:
+def figure_set_of(content: Any) -> FigureSet:
     """Return the figures of the content of a file."""
     from granchain.figures.catalogue import LEAST_DISTRIBUTION, figures_of, lacking, run_figures
-    from granchain.store import Answer
 
     figures = figures_of(content)
-    if hasattr(content, "data_vars"):
-        lack = {
-            "figure": f"A distribution requires {LEAST_DISTRIBUTION} runs. A curve requires a key "
-            "with several values, or several sensors. Sweep more values."
-        }
-        names = [*map(hyphened, figures)]
-        return FigureSet(content, "a study", figures, names, {} if figures else lack)
-    if isinstance(content, Answer) and not isinstance(content, gc.Result):
-        kind = type(content).__name__
-        names = [*map(hyphened, figures)]
-        lack = {"figure": f"{kind} has no figure. Use granchain report to show it."}
-        return FigureSet(content, kind, figures, names, {} if figures else lack)
-    kind = f"the run of a {'mechanism' if 'crank_angle' in content.variables else 'chain'}"
-    names = [*map(hyphened, run_figures(content.variables))]
-    return FigureSet(content, kind, figures, names, lacking(content))
+    if isinstance(content, gc.Result):
+        kind = f"the run of a {'mechanism' if 'crank_angle' in content.variables else 'chain'}"
+        names = [*map(hyphened, run_figures(content.variables))]
+        return FigureSet(content, kind, figures, names, lacking(content))
+    kind = "a study" if hasattr(content, "data_vars") else type(content).__name__
+    advice = f"{kind} has no figure. Use granchain report to show it."
+    if kind == "a study":
+        advice = (
+            f"A distribution requires {LEAST_DISTRIBUTION} runs. A curve requires a key with "
+            "several values, or several sensors. Sweep more values."
+        )
+    lack = {} if figures else {"figure": advice}
+    return FigureSet(content, kind, figures, [*map(hyphened, figures)], lack)
 
 
 def figure_sets_of(files: Sequence[str], verify: bool) -> list[FigureSet]:
@@ -229,7 +226,7 @@ def figure_sets_of(files: Sequence[str], verify: bool) -> list[FigureSet]:
     for file in files:
         try:
             content = gc.open(file, plotted_variables, verify=verify)
-            figure_sets.append(figure_set_of(content, file))
+            figure_sets.append(figure_set_of(content))
         except FileError as error:
             problems.append(str(error))
         else:
