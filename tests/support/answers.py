@@ -50,12 +50,6 @@ def fitted(**laws):
     return gc.fit(start, recorded(small()), ["striker.speed"], laws=laws or None)
 
 
-def approximated():
-    """The ranking of an equivalent."""
-    case = small(**{"chain.beads": 5, "sensors.beads": [3], "time.end": 5e-5})
-    return gc.equivalent(case, to="hertz", laws=["flores"], free={"restitution": (0.8, 0.99)})
-
-
 def sum_of_radii(result):
     return float(result.radius.sum())
 
@@ -84,7 +78,6 @@ ANSWERS |= {
     ),
     "Ensemble": lambda: gc.run_many([small(), small(**{"striker.speed": 1.0})]),
     "Fit": fitted,
-    "Equivalent": lambda: approximated()[0],
     "Ranking": lambda: fitted(**{"hertz": [], "ma-liu": {"psi": 2.84, "xi": 13.0}}),
     "Verification": lambda: gc.verify(small()),
     "Dispersion": lambda: gc.dispersion(small(**PRESSED, **RESONATOR)),
