@@ -172,8 +172,8 @@ def test_edges_of_random_cells_lie_within_their_errors_or_are_withheld_with_a_re
         # coherent: a line on each side of the edge is one that the curve is fitted to
         with np.errstate(invalid="ignore"):
             lines = found.cell_frequency[np.abs(found.cosine) < FAR_IN_GAP]
-        off = lines - known[..., None]
-        below, above = ((abs(off + side * line) < line).any(axis=-1) for side in (1.0, -1.0))
+        apart = lines - known[..., None]
+        below, above = ((abs(apart + side * line) < line).any(axis=-1) for side in (1.0, -1.0))
         near = below & above
         clear = found.band_edge_reasons != "gap not resolved"
         withheld += int((near & clear & ~stated & (known > 0.0)).sum())

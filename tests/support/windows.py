@@ -19,7 +19,8 @@ from importlib import import_module
 from types import ModuleType, SimpleNamespace
 
 LINUX = (
-    *("concurrent.futures.process", "filelock", "h5netcdf", "h5py", "matplotlib.image"),
+    *("concurrent.futures.process", "filelock", "h5netcdf", "h5py"),
+    *("matplotlib.animation", "matplotlib.figure"),
     *("multiprocessing.pool", "numba.core.caching", "pydantic", "socket"),
     *("rich.console", "typer.rich_utils", "xarray"),
 )
