@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from numbers import Real
 from types import SimpleNamespace
 from typing import Any, ClassVar, NamedTuple
 
@@ -37,6 +38,8 @@ from granchain.structures import plate_impedance
 # its damping: a hysteresis dashpot takes 2.1e6 steps for a restitution of 0.001 and 7e7 for 0.0001
 # (measured). STEPS_AT_MOST is the length of the longest run.
 FIRST_STEPS, STEPS_AT_MOST = 1000, 2**27
+# Largest refinement of the step (our choice): the records of 1e7 steps take about 1 GB.
+MOST_REFINED = 1e4
 # Steps between two checks for an interruption: about a tenth of a second.
 STEPS_AT_ONCE = 2**20
 # Number of steps at the start that are all recorded. The long recoveries of heavily damped contacts
@@ -393,13 +396,14 @@ def simulate_impact(
 
 def impact_setup(
     law: type[ContactLaw],
-    speed: float,
+    speed: Any,
     pair: Pair,
     inputs: Mapping[str, Any],
     impedance: float = 0.0,
 ) -> tuple[Contacts, Masses, SimpleNamespace]:
     """Return the contact and the bodies of an impact, and the values of all inputs of the law."""
-    if not (np.isfinite(speed) and speed > 0.0):
+    is_number = isinstance(speed, Real)
+    if not (is_number and 0.0 < speed < math.inf):
         raise CaseError(
             f"impact: speed: {speed!r} is not valid. It must be a finite number above 0 [m/s]."
         )
@@ -459,17 +463,22 @@ def pair_with(quantities: dict[str, float], material: Material | None = None) ->
 
 
 def pair_and_impedance(
-    pair: Pair | Mapping[str, float] | None,
+    pair: Any,
     material: str | Material | None,
     plate: Mapping[str, Any] | None,
 ) -> tuple[Pair, float]:
     """Return the two bodies, and the impedance of the plate [kg/s]; 0 without a plate."""
+    if not isinstance(pair, Pair | Mapping | None):
+        raise LawError(
+            f"impact: pair: {brief(pair)} is not valid. It must be a Pair or a mapping of its "
+            "quantities. Make it with Pair.of_spheres(radius, material)."
+        )
     if plate is None:
         return pair_of(pair, material), 0.0
     return sphere_on_plate(pair, material, plate)
 
 
-def pair_of(pair: Pair | Mapping[str, float] | None, material: str | Material | None) -> Pair:
+def pair_of(pair: Pair | Mapping[str, float] | None, material: Any) -> Pair:
     """Return the given pair, or the example pair with other values."""
     if isinstance(pair, Pair):
         if material is not None:
@@ -481,12 +490,12 @@ def pair_of(pair: Pair | Mapping[str, float] | None, material: str | Material | 
     if not pair and material is None:
         return example_pair()
     constants = MATERIALS.get(material) if isinstance(material, str) else material
-    if constants is None and material is not None:
-        fix = suggestion(material, MATERIALS, "")
+    if not isinstance(constants, Material | None) or (constants is None and material is not None):
+        fix = suggestion(str(material), MATERIALS, "")
         requirement = f"It must be a granchain.Material or one of {', '.join(MATERIALS)}"
         problem = f"unknown material {brief(material)}"
         raise LawError(error_text("impact: material", problem, requirement, fix))
-    return pair_with(dict(pair or {}), constants)
+    return pair_with({str(name): value for name, value in (pair or {}).items()}, constants)
 
 
 def two_bodies(pair: Pair, speed: float) -> Masses:
@@ -553,8 +562,14 @@ def law_inputs(law: type[ContactLaw], stated: Mapping[str, Any], speed: float) -
     return SimpleNamespace(**values)
 
 
-def collide(contacts: Contacts, bodies: Masses, speed: float, refine: float) -> Impact:
+def collide(contacts: Contacts, bodies: Masses, speed: float, refine: Any) -> Impact:
     """Run two bodies, or a body and a plate, from touching to separation."""
+    is_number = isinstance(refine, Real)
+    if not (is_number and 0.0 < refine <= MOST_REFINED):
+        raise CaseError(
+            f"impact: refine: {brief(refine)} is not valid. It must be a number above 0 and at "
+            f"most {MOST_REFINED:g}."
+        )
     model = contacts.model
     mass = float(bodies.mass[0]) / bodies.n_bodies
     auto = time_step_of(contacts, bodies, "auto", 1.0)

@@ -85,6 +85,26 @@ def test_a_plate_that_is_incomplete_or_fixed_twice_is_refused(plate, sentence):
         gc.impacts("hertz", None, PLATES, plate=plate, speed=1.0)
 
 
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"laws": 3}, "laws: 3 is unknown. The laws are"),
+        ({"laws": [["hertz"]]}, "laws: a list is unknown"),
+        ({"vary": 3}, "vary: 3 is not valid. Give keys"),
+        ({"vary": {3: [1.0]}}, "3: none of the laws has this input"),
+        ({"pair": 3}, "pair: 3 is not valid. It must be a Pair or a mapping"),
+        ({"pair": 3, "plate": {"thickness": 1e-3, "material": "ptfe"}}, "pair: 3 is not valid"),
+        ({"pair": {"effective_radius": "x"}}, "pair: effective_radius: 'x' is out of range"),
+        ({"pair": {3: 1.0}}, "pair: unknown quantity 3"),
+        ({"material": 3}, "unknown material 3"),
+    ],
+)
+def test_arguments_of_another_type_are_refused_by_name(changes, sentence):
+    arguments = {"laws": "hertz", "pair": None, "vary": {"speed": [1.0]}} | changes
+    with pytest.raises(gc.errors.GranchainError, match=sentence):
+        gc.impacts(**arguments)
+
+
 def test_a_material_next_to_a_pair_on_a_plate_is_refused():
     plate = {"thickness": 1e-3, "material": "steel-316"}
     wall = gc.Pair.of_spheres(1e-3, "steel-316", math.inf)

@@ -11,6 +11,7 @@ from test_chained import bead
 
 import granchain as gc
 from granchain import analysis
+from granchain.case.document import about_key
 from granchain.errors import CaseError, FileError, GranchainWarning
 from granchain.studies import evaluate as engine
 from granchain.studies import measures as of_measures
@@ -110,6 +111,33 @@ def test_the_transmitted_momentum_does_not_depend_on_the_order_of_the_sensors():
     study = gc.evaluate(cases, progress=False)
     for name in ("transmitted_momentum", "transmitted_energy"):
         assert len({*study[name].values.tolist()}) == 1
+
+
+def test_materials_with_names_are_coordinates_of_studies():
+    case, materials = short(), gc.materials()
+    steel, aluminium = materials["steel-316"], materials["aluminium-6061-t6"]
+    for values in ([steel, aluminium], ["steel-316", aluminium]):
+        study = gc.sweep(case, {"chain.material": values}, progress=False)
+        assert study["chain.material"].values.tolist() == ["steel-316", "aluminium-6061-t6"]
+    # without its name in common, the numbers that differ
+    cases = [case.replace({"chain.material.youngs_modulus": value}) for value in (1.9e11, 2e11)]
+    same_name = [each.chain.material for each in cases]
+    study = gc.sweep(case, {"chain.material": same_name}, progress=False)
+    moduli = [f"youngs_modulus = {value} Pa" for value in ("190000000000", "200000000000")]
+    assert study["chain.material"].values.tolist() == moduli
+    # a steel without yield stress
+    cases.append(case.replace({"chain.material.yield_stress": None, "contact": {"law": "hertz"}}))
+    for listed in (cases[:2], cases):
+        study = gc.evaluate(listed, progress=False)
+        for name in set(study.coords) - {"run", "sensor_bead"}:
+            assert len({*map(str, study[name].values)}) > 1
+
+
+def test_a_drive_gives_its_amplitude_a_unit():
+    case = gc.load_case("driven-chain")
+    where = next(iter(case.drives))
+    units = {"displacement": "m", "force": "N"}
+    assert about_key(case, f"{where}.amplitude")[0] == units[case.drives[where].drive]
 
 
 def test_a_late_pulse_is_reported_at_its_bead():

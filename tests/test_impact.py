@@ -34,7 +34,12 @@ MA_LIU = {"psi": 3.0, "xi": 13.0}
 def test_bad_inputs_of_an_impact_are_told_together():
     with pytest.raises(LawError, match=r'unknown law "hertzz"\. .*Did you mean "hertz"'):
         impact(law="hertzz", pair=PAIR, speed=1.0)
-    for speed in (0.0, -1.0, math.nan, math.inf):
+    with pytest.raises(LawError, match='unknown law "3"'):
+        impact(law=3, pair=PAIR, speed=1.0)
+    for refine in (0, -1.0, math.nan, 1e9, "fine"):
+        with pytest.raises(CaseError, match=r"refine: .* is not valid\. It must be a number above"):
+            impact(law="hertz", pair=PAIR, speed=1.0, refine=refine)
+    for speed in (0.0, -1.0, math.nan, math.inf, "fast", None):
         with pytest.raises(
             CaseError, match=r"speed: .* is not valid\. It must be a finite number above 0"
         ):

@@ -383,10 +383,22 @@ def keys_that_differ(
     names = dict.fromkeys(_comparable(name, completed) for name in keys)
     columns = {name: [entry_at(tables, name)[0] for tables in completed] for name in names}
     return {
-        name: [value.get("name", value) if isinstance(value, dict) else value for value in values]
+        name: names_of_materials(values)
         for name, values in columns.items()
         if name != "title" and any(value != values[0] for value in values)
     }
+
+
+def names_of_materials(values: Sequence[Any]) -> list[Any]:
+    """Return values with the name of each material, unless different values have one name."""
+    named = [value.get("name", value) if isinstance(value, dict) else value for value in values]
+    first: dict[str, Any] = {}
+    unique = all(
+        first.setdefault(str(name), value) == value
+        for name, value in zip(named, values, strict=True)
+        if isinstance(value, (dict, str))
+    )
+    return named if unique else [*values]
 
 
 def _comparable(name: str, completed: Sequence[Mapping[str, Any]]) -> str:
@@ -743,9 +755,7 @@ def quantity_of(case: Table, key: str) -> Quantity:
             "striker.speed."
         )
     about = declared(model, last)
-    unit, table = about["unit"], entry_at(dict(case), ".".join(way))[0]
-    if last in OF_DRIVE and isinstance(table, DriveTable):
-        unit = "N" if table.drive == DRIVEN_FORCE else "m"
+    unit = unit_of_drive(case, key) or about["unit"]
     if unit is None or about["choices"]:
         raise CaseError(
             f"{key}: the value is {about['allowed']}. It must be a number. Choose another key."
@@ -817,8 +827,12 @@ def value_at(case: Table, key: str) -> float:
 
 def texts_of_values(case: Table, key: str, values: Sequence[Any]) -> list[str]:
     """Return values of a key as text; a table as the keys in which it differs from the others."""
+    values = names_of_materials(values)
     rows = [
-        dict(flattened(_named(value))) if isinstance(value, Mapping) else {} for value in values
+        dict(flattened({name: _named(entry) for name, entry in value.items()}))
+        if isinstance(value, Mapping)
+        else {}
+        for value in values
     ]
     tables = [row for row in rows if row]
     names = dict.fromkeys(name for row in tables for name in row)
@@ -863,4 +877,14 @@ def about_key(case: Table, key: str) -> tuple[str, str]:
     if model is None or name not in model.model_fields or not way:
         return "", f"of the case: {key}"
     about = declared(model, name)
-    return about["unit"] or "", about["meaning"].removesuffix(f" [{about['unit']}]")
+    unit = unit_of_drive(case, key) or about["unit"] or ""
+    return unit, about["meaning"].removesuffix(f" [{about['unit']}]")
+
+
+def unit_of_drive(case: Table, key: str) -> str:
+    """Return the unit of a key in the unit of its drive; empty for another key."""
+    way, _, last = key.rpartition(".")
+    table = entry_at(dict(case), way)[0]
+    if last not in OF_DRIVE or not isinstance(table, DriveTable):
+        return ""
+    return "N" if table.drive == DRIVEN_FORCE else "m"

@@ -12,7 +12,7 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from granchain.contact import law as contract
 from granchain.contact.law import ContactLaw, docstring_of
@@ -60,15 +60,13 @@ def laws() -> Mapping[str, type[ContactLaw]]:
     return _LAWS
 
 
-def law_named(law: str | type[ContactLaw], where: str = "contact law") -> type[ContactLaw]:
+def law_named(law: Any, where: str = "contact law") -> type[ContactLaw]:
     """Return the law with a given name; a law class is returned unchanged."""
-    if not isinstance(law, str):
+    if isinstance(law, type) and issubclass(law, ContactLaw):
         return law
-    if law not in _LAWS:
-        names = f"The laws are {', '.join(_LAWS)}"
-        raise LawError(
-            error_text(where, f'unknown law "{law[:60]}"', names, suggestion(law, _LAWS, ""))
-        )
+    if not isinstance(law, str) or law not in _LAWS:
+        names, fix = f"The laws are {', '.join(_LAWS)}", suggestion(str(law), _LAWS, "")
+        raise LawError(error_text(where, f'unknown law "{str(law)[:60]}"', names, fix))
     return _LAWS[law]
 
 

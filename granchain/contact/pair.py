@@ -69,7 +69,10 @@ class Pair:
                     f"{', '.join(PAIR_QUANTITIES)}."
                 )
             elif value is not None:
-                array = np.asarray(value, dtype=float)
+                try:
+                    array = np.asarray(value, dtype=float)
+                except (TypeError, ValueError):
+                    array = np.full(1, math.nan)
                 if not (np.isfinite(array) & (array > 0.0)).all():
                     problems.append(
                         f"pair: {name}: {value!r} is out of range. It must be a finite number "

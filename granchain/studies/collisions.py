@@ -86,7 +86,7 @@ def impacts(
     >>> study["delivered_restitution"].dims
     ('law', 'speed')
     """
-    names = [laws] if isinstance(laws, str) else list(laws)
+    names: list[Any] = list(laws) if isinstance(laws, (list, tuple)) else [laws]
     values = checked_values(names, vary, inputs, plate)
     bodies = {
         thickness: pair_and_impedance(pair, material, plate_of(plate, thickness))
@@ -181,19 +181,19 @@ def dataset_of_impacts(
 
 
 def checked_values(
-    names: Sequence[str],
-    vary: Mapping[str, Sequence[float]],
+    names: Sequence[Any],
+    vary: Any,
     inputs: Mapping[str, Any],
     plate: Mapping[str, Any] | None,
 ) -> dict[str, np.ndarray]:
     """Return the values of each key, or report all errors at once."""
     problems, all_laws = Problems(), known_laws()
+    known = [name for name in names if isinstance(name, str) and name in all_laws]
     for name in names:
-        where = f'"{brief(name)[1:-1]}"'
         problems.check(
-            name in all_laws,
+            name in known,
             "laws",
-            f"{where} is unknown",
+            f"{brief(name)} is unknown",
             f"The laws are {', '.join(all_laws)}",
             "granchain laws lists them",
         )
@@ -205,11 +205,15 @@ def checked_values(
         "granchain laws lists them",
     )
     example = 'Give for example {"speed": [0.5, 1.0]}'
-    problems.check(bool(vary), "vary", "missing", "Give keys with their values", example)
-    takes = [
-        *VARIED,
-        *dict.fromkeys(q.name for n in names if n in all_laws for q in all_laws[n].inputs),
-    ]
+    problems.check(
+        isinstance(vary, Mapping) and bool(vary),
+        "vary",
+        f"{brief(vary)} is not valid" if vary else "missing",
+        "Give keys with their values",
+        example,
+    )
+    vary = {str(key): listed for key, listed in vary.items()} if isinstance(vary, Mapping) else {}
+    takes = [*VARIED, *dict.fromkeys(q.name for name in known for q in all_laws[name].inputs)]
     for key in (*vary, *inputs):
         advice = "Add a law that has it"
         problems.check(
