@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from numbers import Real
+from typing import Any
 
 import numpy as np
 
@@ -65,6 +67,11 @@ def rod_impedance(area: float, material: Material) -> float:
     return area * math.sqrt(material.youngs_modulus * material.density)
 
 
+def number_in(value: Any) -> float:
+    """Return a number; nan for anything else."""
+    return float(value) if isinstance(value, Real) else math.nan
+
+
 def beam_modes(
     length: float,
     width: float,
@@ -120,17 +127,23 @@ def beam_modes(
     problems = [
         error_text(f"beam_modes: {name}", f"{value!r} is out of range", f"It must be {allowed}", "")
         for name, value, good, allowed in (
-            *((name, x, 0.0 < x < math.inf, "a number above 0 [m]") for name, x in sizes.items()),
-            ("position", position, 0.0 < position < length, "between 0 and the length [m]"),
-            ("n", n, n >= 1, "1 or more"),
-            ("damping", damping, 0.0 <= damping < math.inf, "a number, 0 or more [1]"),
+            *(
+                (name, size, 0.0 < number_in(size) < math.inf, "a number above 0 [m]")
+                for name, size in sizes.items()
+            ),
+            (
+                "position", position, 0.0 < number_in(position) < number_in(length),
+                "between 0 and the length [m]",
+            ),
+            ("n", n, number_in(n) >= 1 and n % 1 == 0, "a whole number, 1 or more"),
+            ("damping", damping, 0.0 <= number_in(damping) < math.inf, "a number, 0 or more [1]"),
         )
         if not good
-    ]
+    ]  # fmt: skip
     if supports not in (SIMPLY_SUPPORTED, CLAMPED):
         allowed = f'It must be "{SIMPLY_SUPPORTED}" or "{CLAMPED}"'
         problems.append(error_text("beam_modes: supports", f"unknown word {supports!r}", allowed))
-    substance = MATERIALS.get(material) if isinstance(material, str) else material
+    substance = material if isinstance(material, Material) else MATERIALS.get(str(material))
     if substance is None or substance.density is None:
         unknown = substance is None
         problems.append(
@@ -138,7 +151,7 @@ def beam_modes(
                 "beam_modes: material",
                 f'unknown material "{material}"' if unknown else "the density is missing",
                 f"It must be one of {', '.join(MATERIALS)}, or a granchain.Material with a density",
-                suggestion(material, MATERIALS, "") if unknown else "",
+                suggestion(str(material), MATERIALS, "") if unknown else "",
             )
         )
     if problems:

@@ -166,6 +166,7 @@ def test_what_cannot_be_differentiated_is_said():
         ("peak", "chain.gap", {}, "chain.gap: the value is 0, so the size"),
         ("peak", "time.end", {}, "It must be a key of chain, striker"),
         ("peak", [], {}, "keys: missing"),
+        ("peak", 3, {}, "keys: 3 is not valid"),
         ("peak", "chain.radius_factor.10", {}, "It must be 0 to 9"),
         ("peak", factors, {}, "radius_factor.1 is listed twice"),
         ("peak", "contact.psi", {}, "unknown input"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count
 from typing import Any, ClassVar, NamedTuple
 
@@ -897,9 +897,10 @@ class DesignNumbers:
         Numbers of the case.
     """
 
-    def __init__(self, case: Case, keys: Sequence[str] | str, where: str):
+    def __init__(self, case: Case, keys: Any, where: str):
         check_case(case, CheckedCase)
-        keys, problems = [keys] if isinstance(keys, str) else list(keys), Problems()
+        listed = isinstance(keys, Iterable) and not isinstance(keys, str)
+        keys, problems = list(keys) if listed else [keys], Problems()
         names: set[str] = set()
         problems.check(bool(keys), where, "missing", "At least one key of the case is required")
         tables = dict(case)
