@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 # Periods of a Poincaré section that is computed from a multiplier.
 SECTION = 40
+# Largest modulus of a multiplier that is drawn; matplotlib cannot scale axes to larger ones.
+LARGEST_MODULUS = 1e300
 # Markers of the special points of a branch.
 MARKS = {
     "fold": "s", "period doubling": "D", "Neimark-Sacker": "o", "pitchfork": "^",
@@ -72,9 +74,11 @@ def orbit(orbit: Orbit, *, ax: Any = None, style: Any = SHEET) -> Figure:
     angle = np.linspace(0.0, 2.0 * np.pi, 361)
     frame = circle.spines["bottom"].get_edgecolor()
     circle.plot(np.cos(angle), np.sin(angle), color=frame, label="_unit circle")
-    inside = np.abs(orbit.multipliers) <= 1.0 + orbit.modulus_error
+    modulus = np.abs(orbit.multipliers)
+    inside = modulus <= 1.0 + orbit.modulus_error
+    outside = ~inside & (modulus < LARGEST_MODULUS)
     colour, size = None, 0.7 * rcParams["lines.markersize"]
-    for which, mark, label in ((inside, "o", "_inside"), (~inside, "D", "modulus above 1")):
+    for which, mark, label in ((inside, "o", "_inside"), (outside, "D", "modulus above 1")):
         if which.any():
             z = orbit.multipliers[which]
             (line,) = circle.plot(z.real, z.imag, mark, color=colour, markersize=size, label=label)
