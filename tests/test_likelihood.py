@@ -2,6 +2,7 @@
 
 import math
 from functools import cache
+from itertools import product
 
 import numpy as np
 import pytest
@@ -229,6 +230,61 @@ def drawn_record(law, kind, seed, level, said):
     time = INTERVAL * (np.arange(len(force)) + 100.0 * random.random())
     about = {"title": "made up", "kind": "synthetic", "uncertainty": said}
     return Trace(time=time, force=force, beads=run.sensor_bead, about=about), truth
+
+
+@pytest.mark.long
+@pytest.mark.timeout(7200)
+def test_true_values_have_uniform_ranks_in_the_posterior():
+    # Simulation-based calibration (Talts et al. 2018, arXiv:1804.06788): 120 records of values from
+    # the prior, for each of two laws and two kinds of noise
+    said = {"common_gain": 0.03, "gain": 0.01}
+    chances = []
+    for law, kind in product(("ma-liu", "tsuji"), ("white", "AR(1)")):
+        ranks = []
+        for seed in range(120):
+            trace, truth = drawn_record(law, kind, seed, 0.02, said)
+            problem = gc.likelihood(of_law(law), trace, SPEED | RIVALS[law])
+            points, weights, _ = drawn(problem, seed=seed)
+            ranks.append(weights @ (points < list(truth.values())))
+        for key, column in zip(truth, np.transpose(ranks), strict=True):
+            chances.append(stats.kstest(column, "uniform").pvalue)
+            print(law, kind, key, chances[-1], np.histogram(column, 6, (0, 1))[0], flush=True)
+    # Holm (1979): the smallest of n is multiplied by n, the next by n - 1
+    assert (np.sort(chances) * np.arange(len(chances), 0, -1)).min() > 0.01
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+def test_features_have_the_covariance_of_the_noise_before_the_trigger():
+    step = 1e-3
+    changes = step * np.array(TRUE) * np.array([[1, 0], [-1, 0], [0, 1], [0, -1]])
+    random, ratios = np.random.default_rng(99), []
+    for seed in range(4):
+        found = gc.likelihood(short(), record(seed=seed), FREE, "features")
+        fit = found._problem
+        plus, minus, faster, slower = (
+            np.concatenate([run.peaks, run.arrivals]) for run in fit._computed(list(TRUE + changes))
+        )
+        slopes = np.array([plus - minus, faster - slower]).T / (2.0 * step * np.array(TRUE))
+        # the clock is free
+        slopes = np.column_stack([slopes, np.repeat([0.0, 1.0], 3)])
+        pulses, _, _ = fit.scaled_to_measured(fit._computed([np.array(TRUE)])[0])
+        # 1,600 readings: a standard deviation has an error of 1/sqrt(2 * 1600) = 1.8 %
+        readings = []
+        for _ in range(1600):
+            noise = [
+                noise.size * np.convolve(random.standard_normal(len(pulses)), response, "same")
+                for noise in fit.measured.noises
+                for response in [noise.response if len(noise.response) else np.ones(1)]
+            ]
+            readings.append(fit.read(pulses + np.transpose(noise)).ravel())
+        inverse = np.linalg.inv(np.cov(np.transpose(readings)))
+        expected = np.sqrt(np.diag(np.linalg.inv(slopes.T @ inverse @ slopes)))[:2]
+        ratios.append(moments(*grid_about(found))[1] / expected)
+        print(seed, ratios[-1], flush=True)
+    # the 400 copies of the likelihood scatter by 3.5 %, and their mean of four records by 1.8 %
+    assert np.array(ratios) == pytest.approx(np.ones((4, 2)), abs=0.12)
+    assert np.mean(ratios, axis=0) == pytest.approx([1.0, 1.0], abs=0.05)
 
 
 @pytest.mark.long

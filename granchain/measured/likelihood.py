@@ -49,8 +49,8 @@ BATCH, PIECE = 512, 32
 # Number of samples in the width of a pulse that are enough to find its peak roughly.
 ROUGH = 8.0
 # Number of noisy copies of the pulses that give the covariance of peaks and arrivals. A standard
-# deviation has a relative error of 7 %, 1/sqrt(2 * 100); of ten numbers together, of 2 %.
-COPIES = 100
+# deviation has a relative error of 3.5 %, 1/sqrt(2 * 400).
+COPIES = 400
 # Smallest error of a number of a record without noise, relative to the peak, and to the interval of
 # the samples; as for the samples in `prediction`.
 LEAST_ERROR = PULSE_BEGINS**3
