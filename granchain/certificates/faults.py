@@ -192,9 +192,9 @@ def faults_of_memory(contact: Contact) -> Iterator[tuple[str, str]]:
     if contact.relax(contact.time, -top, -top, fresh) != (fresh, 0.0):
         yield "fresh", "evolve changes the history of a fresh, open contact. It must not change"
     for d in contact.overlaps(1e-3, 12):
-        rest = contact.relax(math.inf, 0.0, d, fresh)[0]
-        again = contact.relax(math.inf, d, d, rest)[0]
-        if not np.allclose(again, rest, rtol=1e-9, atol=0.0):
+        relaxed = contact.relax(math.inf, 0.0, d, fresh)[0]
+        again = contact.relax(math.inf, d, d, relaxed)[0]
+        if not np.allclose(again, relaxed, rtol=1e-9, atol=0.0):
             yield (
                 "rest",
                 f"evolve does not relax completely in an infinite time at overlap {d:.3g} m. A "

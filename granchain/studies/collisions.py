@@ -188,10 +188,10 @@ def checked_values(
 ) -> dict[str, np.ndarray]:
     """Return the values of each key, or report all errors at once."""
     problems, all_laws = Problems(), known_laws()
-    known = [name for name in names if isinstance(name, str) and name in all_laws]
+    valid_names = [name for name in names if isinstance(name, str) and name in all_laws]
     for name in names:
         problems.check(
-            name in known,
+            name in valid_names,
             "laws",
             f"{brief(name)} is unknown",
             f"The laws are {', '.join(all_laws)}",
@@ -213,7 +213,7 @@ def checked_values(
         example,
     )
     vary = {str(key): listed for key, listed in vary.items()} if isinstance(vary, Mapping) else {}
-    takes = [*VARIED, *dict.fromkeys(q.name for name in known for q in all_laws[name].inputs)]
+    takes = [*VARIED, *dict.fromkeys(q.name for name in valid_names for q in all_laws[name].inputs)]
     for key in (*vary, *inputs):
         advice = "Add a law that has it"
         problems.check(
