@@ -163,6 +163,14 @@ def test_fewer_sensors_are_resumed_from_a_file_with_more(tmp_path, computed):
         gc.evaluate(cases, out=file, overwrite=True, progress=False)
 
 
+def test_shorter_members_are_resumed_from_a_file_with_longer_ones(tmp_path):
+    file, case = tmp_path / "study.h5", short()
+    cases = [case.replace({"time.end": end}) for end in (2e-5, 4e-5)]
+    gc.evaluate(cases, "traces", out=file, progress=False)
+    found = gc.evaluate(cases[:1], "traces", out=file, resume=True, progress=False)
+    assert found.drop_vars("point").identical(gc.evaluate(cases[:1], "traces", progress=False))
+
+
 # --- Members that fail, or occur twice
 def test_a_case_that_occurs_twice_is_computed_once(tmp_path, computed):
     first, second = speeds(0.5, 1.0)

@@ -836,6 +836,9 @@ def variables_of_study(evaluation: Evaluation) -> dict[str, Variable]:
             if inner[-1:] == (sensor,):
                 # a file may have members with more sensors
                 values = values[..., : beads.shape[1]]
+            if inner[:1] == ("sample",):
+                # and with more samples
+                values = values[:, : evaluation["n_samples"].max()]
             for dim, length in zip(inner[::-1], values.shape[::-1], strict=False):
                 if dim not in variables:
                     about = f"index of the {dim}"
