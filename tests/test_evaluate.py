@@ -1,7 +1,9 @@
 """`gc.evaluate`: many cases, and what is measured of each of them."""
 
 import json
+import signal
 import warnings
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -285,6 +287,22 @@ def test_interrupted_results_are_resumed_to_the_same_answer(tmp_path, computed, 
     again = gc.evaluate(cases, "result", progress=lambda *_: pytest.fail("computed"), **options)
     assert not computed
     assert answer.equals(expected) and again.equals(expected) and gc.open(file).equals(expected)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_an_interruption_that_python_ignores_ends_a_study(monkeypatch):
+    monkeypatch.setattr(of_measures, "TOGETHER", 1)
+
+    def interrupted(done, count):
+        # at the death of this set: Python ignores what its callback raises
+        mortal = set()
+        callback = weakref.ref(mortal, lambda _: signal.raise_signal(signal.SIGINT))
+        del mortal
+        assert callback() is None
+
+    # a thread may have ended up to two more
+    with pytest.warns(GranchainWarning, match="interrupted: [123] of 4 members are computed"):
+        gc.evaluate(speeds(*SPEEDS), "result", threads=1, progress=interrupted)
 
 
 def test_a_study_is_resumed_at_a_member_on_which_its_function_fails(tmp_path, monkeypatch):

@@ -446,6 +446,7 @@ def evaluated(
             if progress is not None:
                 progress(evaluation.done, len(listed))
             raise_failure(evaluation, places, strict)
+            interruptions.raise_forgotten()
 
         try:
             # the first member, which an interrupted study has tested if it is computed

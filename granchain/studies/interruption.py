@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from types import FrameType, TracebackType
@@ -20,7 +21,7 @@ class Interruptions:
 
     def __init__(self) -> None:
         self._before: Any = None
-        self._heard = self._writing = False
+        self._heard = self._raised = self._writing = False
         self._pending: tuple[int, FrameType | None] | None = None
 
     def __enter__(self) -> Interruptions:
@@ -46,7 +47,16 @@ class Interruptions:
             self._pending = self._pending or (number, frame)
         elif not self._heard:
             self._heard = True
-            self._before(number, frame)
+            try:
+                self._before(number, frame)
+            except KeyboardInterrupt:
+                self._raised = True
+                raise
+
+    def raise_forgotten(self) -> None:
+        """Raise an interruption again that Python ignored, as in a callback of a weak reference."""
+        if self._raised and sys.exc_info()[0] is None:
+            raise KeyboardInterrupt
 
     @contextlib.contextmanager
     def deferred(self) -> Iterator[None]:
