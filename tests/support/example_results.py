@@ -100,6 +100,16 @@ def a_result(samples=300, seed=0, **more):
     return Result(values(samples, seed), **(asked | more))
 
 
+def everything(result):
+    """All that a result says, to be compared bit for bit."""
+    variables = {
+        name: (v.dims, v.unit, v.long_name, v.data.dtype.str, v.data.shape, v.data.tobytes())
+        for name, v in result.variables.items()
+    }
+    names = ("law", "title", "status", "time_step", "messages", "provenance")
+    return variables, *(getattr(result, name) for name in names)
+
+
 def file_of(result):
     """The bytes of its output file."""
     with tempfile.TemporaryDirectory() as folder:
