@@ -152,7 +152,7 @@ def test_a_case_and_a_result_cite_their_laws_and_the_version_that_computed():
     )
 
 
-def test_a_plate_is_cited_with_its_source():
+def test_a_plate_is_cited_with_its_source(plain_loop):
     zener = {
         "author": "Zener", "year": "1941", "doi": "10.1103/PhysRev.59.669",
         "note": "Physical Review 59, 669",

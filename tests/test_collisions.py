@@ -49,7 +49,7 @@ def test_what_has_no_impact_is_nan_with_the_reason(found):
 PLATES = {"plate.thickness": [2e-3, 4e-3]}
 
 
-def test_impacts_on_plates_are_the_impacts_of_each_plate():
+def test_impacts_on_plates_are_the_impacts_of_each_plate(plain_loop):
     steel = {"material": "steel-316"}
     found = gc.impacts("tsuji", None, PLATES, plate=steel, speed=2.0, restitution=0.8)
     assert found["plate.thickness"].attrs["units"] == "m" and found.radiated.attrs["units"] == "J"

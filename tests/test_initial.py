@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
+from support.kinds import PLAIN_ALONE
 from support.refused import refused, sentences_of
 
 import granchain as gc
@@ -333,6 +334,7 @@ def test_a_run_from_a_state_gives_the_bits_of_one_without_a_break(law, place, tm
     assert last.energy_external[0] == last.energy_residual[0] == 0.0
 
 
+@PLAIN_ALONE
 @pytest.mark.plain
 def test_another_step_drive_or_load_continues_the_state():
     case = short(**DRIVEN)
@@ -363,6 +365,7 @@ def test_another_step_drive_or_load_continues_the_state():
     assert gc.run(auto.replace(initial=from_auto)).time_step == from_auto.time_step
 
 
+@PLAIN_ALONE
 @pytest.mark.plain
 def test_drives_of_beads_go_on_and_new_ones_begin_where_their_bead_stands():
     noise = {"signal": "noise", "band": [5e4, 9e4], "rms": 3.0, "seed": 1, "ramp": 1e-5}
@@ -424,7 +427,7 @@ def test_a_state_that_does_not_fit_is_refused(tmp_path):
         case.replace(initial=first)
 
 
-def test_what_yielded_before_the_start_is_no_loss_of_the_run():
+def test_what_yielded_before_the_start_is_no_loss_of_the_run(plain_loop):
     result = gc.run(made(contact=MALIU, initial={"displacement": row(b1=5e-6)}))
     assert result.residual_overlap[0] > 0.0 and result.energy_plastic[0] == 0.0
     # the contact that was yielded gives its energy to the others, which lose some of it

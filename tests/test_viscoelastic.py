@@ -374,7 +374,7 @@ def test_modes_are_those_of_fast_changes_with_a_message() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:sweep. .*Increase time.end")
-def test_runs_that_continue_and_members_of_studies_have_the_bits_of_one_run():
+def test_runs_that_continue_and_members_of_studies_have_the_bits_of_one_run(plain_loop):
     case = chain_of(MEMORY, time={"end": 2e-5, "step": 5e-8})
     whole = gc.run(case)
     first = gc.run(case.replace({"time.end": 1e-5}))

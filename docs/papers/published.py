@@ -111,6 +111,7 @@ def elastic() -> Shown:
     "largest forces in a chain of ten spheres, finite elements without rate effect",
     Verdict.REPRODUCED,
     "burgoyne-daraio with the authors' constants, within 8 %",
+    long=True,
 )
 def plastic() -> Shown:
     """Compare the law of Burgoyne and Daraio with finite elements."""

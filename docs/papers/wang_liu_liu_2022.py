@@ -294,6 +294,7 @@ def energy_rows(speed: float, printed: dict[str, tuple[str, str]], *wrong: str) 
         "all four dashpots lose 0.2 to 0.6 % more, also according to the velocities of the paper; the error of the new dashpot is 0.78 %, "
         "not 0.25 %"
     ),
+    long=True,
 )
 def table_2() -> Shown:
     """Compute the energies, and other ways to compute the energy of the new dashpot."""
