@@ -25,6 +25,18 @@ from support.kinds import PLAIN_ALONE
 
 import granchain
 
+# Files whose tests compile loops or take seconds. One process begins with them and the other one
+# with the rest, so that few loops are compiled by both.
+FIRST = tuple(
+    """
+    answers bands bead_drives certificate certified chained citation collisions comparison_coverage
+    compliant_ends continuation docstring_examples edited_laws error_bars error_texts evaluate
+    explore figures fit front initial interrupted_callers jumps law_pages law_record ledger
+    likelihood many mechanism moving_walls optimize orbit order outcome output own_contacts papers
+    plain properties report restart setup spectrum spreading sweep tiles traces viscoelastic
+    """.split()
+)
+
 COLLECTED = pytest.StashKey[dict[str, dict[str, Any]]]()
 REPORTED = pytest.StashKey[dict[str, dict[str, Any]]]()
 
@@ -179,6 +191,7 @@ def figure(request: pytest.FixtureRequest) -> Callable[..., None]:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Every test of a promise, before some are left out; of a plain loop, only as plain Python."""
+    items.sort(key=lambda item: item.path.stem.removeprefix("test_") not in FIRST)
     for item in items:
         if "plain_loop" in item.fixturenames and item.get_closest_marker("plain"):
             item.add_marker(PLAIN_ALONE)

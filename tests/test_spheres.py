@@ -97,6 +97,8 @@ def test_what_is_no_pair_of_spheres_is_refused_with_all_mistakes():
         (1e-3, RIGID, "both bodies are rigid. At most one may be rigid"),
     ]
     assert_refused(gc.Pair.of_spheres, rows, LawError)
+    with pytest.raises(LawError, match="pair: effective_radius: 'x' is out of range"):
+        gc.Pair(effective_radius="x")
     with pytest.raises(LawError) as caught:
         gc.Pair.of_spheres(-1.0, "copper", 0.0, "gold")
     keys = ["pair: radius", "pair: other_radius", "pair: material", "pair: other_material"]
