@@ -6,7 +6,7 @@ import lazy_loader
 __version__ = "0.1.0"
 
 __getattr__, _public_names, __all__ = lazy_loader.attach_stub(__name__, __file__)
-# `from granchain import *` leaves Python's own open as it is.
+# `from granchain import *` must not replace Python's function `open`.
 __all__.remove("open")
 
 

@@ -1,5 +1,4 @@
-"""`python -m granchain`, and `granchain`: from its first line on, a signal ends the process
-without a traceback."""
+"""`python -m granchain`, and `granchain`: a signal never causes a traceback."""
 
 import os
 import signal
@@ -9,8 +8,10 @@ from granchain.portable import ENDING
 
 
 def end_at_once(number: int, frame: FrameType | None) -> None:
-    """There is nothing to lose yet: end as the signal would, with the exit code that a shell
-    gives it."""
+    """End the process with the exit code that a shell reports for the signal.
+
+    No result can be lost yet.
+    """
     for kind in ENDING:
         signal.signal(kind, signal.SIG_IGN)
     os.write(2, b"granchain: interrupted\n")
@@ -20,7 +21,7 @@ def end_at_once(number: int, frame: FrameType | None) -> None:
 def main() -> None:
     """Execute the command line, and end the process."""
     for kind in ENDING:
-        # Ignored in a background job, or under nohup: stay so.
+        # A signal that is ignored, as in a background job or with nohup, stays ignored.
         if signal.getsignal(kind) is not signal.SIG_IGN:
             signal.signal(kind, end_at_once)
     from granchain.cli import main as begin

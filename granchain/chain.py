@@ -102,11 +102,11 @@ class Start(NamedTuple):
         Number of steps of all previous runs if this run uses their step, drives, and loads. The
         result is then bit-identical to one uninterrupted run. Else 0.
     attached : (4, n_attached) array
-        Same quantities as `bodies`, of the attached masses.
+        The quantities of `bodies` for the attached masses.
     ends : (4, n_end_elements) array
-        Same quantities of the elements of compliant ends, the left end before the right. For an
-        element without mass: displacement at the last half step, 0, velocity at the previous step,
-        and final displacement.
+        The quantities of `bodies` for the elements of compliant ends, the left end before the
+        right. For an element without mass: displacement at the last half step, 0, velocity at the
+        previous step, and final displacement.
     """
 
     bodies: np.ndarray
@@ -521,8 +521,8 @@ class Chain(Masses):
             "effective_modulus": 1.0 / (compliance[left] + compliance[right]),
             "effective_mass": 1.0 / (1.0 / mass_1 + 1.0 / mass_2),
         }
-        # Different materials: yield stress, hardness, and the rest are those of the body with the
-        # smaller yield stress.
+        # Between different materials, the yield stress, the hardness, and other constants are those
+        # of the body with the smaller yield stress.
         yields = np.array(
             [np.inf if kind.yield_stress is None else kind.yield_stress for kind in kinds]
         )

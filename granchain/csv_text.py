@@ -10,7 +10,7 @@ _PLAIN_NUMBER = re.compile(r"[-+.0-9eE]{1,40}")
 
 
 def csv_rows(text: str) -> Iterator[tuple[int, list[str]]]:
-    """Line number and cells of each line that is neither empty nor a comment.
+    """Return the line number and cells of each line that is neither empty nor a comment.
 
     A line whose quotation marks do not match is one cell.
     """
@@ -27,7 +27,7 @@ def csv_rows(text: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def csv_numbers(cells: list[str]) -> list[float]:
-    """The numbers of a row of cells; none where a cell holds anything else.
+    """Return the numbers in a row of cells, and None for a cell without a number.
 
     A number beyond the range of a double is infinite.
     """

@@ -385,7 +385,7 @@ def _innermost(value: Any, path: Iterable[Any]) -> tuple[dict[str, Any], str, st
     reached: list[str] = []
     innermost: tuple[dict[str, Any], str, str] = {}, "", ""
     for step in path:
-        # other parts are names that pydantic gives to the forms of a value
+        # the other parts of the path are names that pydantic gives to the forms of a value
         if isinstance(value, dict) and step in value:
             reached.append(step)
             innermost, value = (value, step, ".".join(reached)), value[step]
@@ -437,7 +437,7 @@ def _add_fault(model: type[Table], where: str, fault: Any, problems: Problems) -
     if meaning.startswith("true "):
         requirement = "It must be true or false"
     value, choices = fault["input"], about["choices"]
-    # how to write a number is no help for another word
+    # the advice on how to write a number does not help with a wrong word
     is_word = choices and not WITH_UNIT.match(str(value) + "m")
     fix = str(fault["ctx"]["error"]) if fault["type"] == "value_error" and not is_word else ""
     if fault["type"] == "string_type" and isinstance(value, (int, float)):

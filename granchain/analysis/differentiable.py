@@ -91,8 +91,9 @@ def transmitted_momentum(result: Result) -> float:
     It is nan if the pulse has not passed. The pulse ends between two steps, close to the end of
     `first_pulse`: where a line through the force falls to 1 % of the peak, or at the minimum of a
     parabola. Up to the snapshot before, the impulse is the bead's momentum plus its loss to
-    dashpots. A sum over the steps would have an error with d^(1/4) where a damped contact begins
-    between two steps, and its derivative an error of 2 % (measured: tsuji, gaps of 1 um).
+    dashpots. A sum over the steps would be inaccurate for damping with d^(1/4), because contacts
+    close between two steps. The derivative of such a sum has an error of 2 % (measured: tsuji, gaps
+    of 1 um).
 
     The only sensor is at the last bead, and there is a snapshot every `BETWEEN_SNAPSHOTS` steps.
     """

@@ -18,7 +18,7 @@ from granchain.store.schema import ATTACHED
 
 # Terms of the energy balance. The residual is the change of their sum minus the external work.
 LEDGER_ENERGIES = ("kinetic", "recoverable", "plastic", "viscous", "clamp")
-# Terms of chains with elements: their springs and dashpots.
+# Terms of linear elements: energy of their springs, and losses in their dashpots.
 ENERGIES_OF_ELEMENTS = ("elements", "elements_viscous")
 ENERGIES = (*LEDGER_ENERGIES, "external", "residual")
 # Fraction of the contact energy below which a change is a rounding error (our choice). In chains of

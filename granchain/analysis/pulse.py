@@ -129,7 +129,8 @@ def first_pulse(
     nonfinite one on are ignored. The peak is the maximum of a parabola through three samples, or a
     sample next to a jump of the force: for the elastic wave in a chain of 70 steel beads, samples
     at intervals of 2e-7 s underestimate the peak by up to 1.1e-4, and the parabola by 1e-7. If
-    three or more samples are equally large, as those of a clipped sensor, it is their middle.
+    three or more samples are equally large, for example at a clipped sensor, the peak is at their
+    middle.
 
     Parameters
     ----------
@@ -144,7 +145,7 @@ def first_pulse(
         Definition of the arrival: the time of the peak, or the last time before it at which the
         force rises through 50 % ("half") or 10 % ("rise") of the peak above the baseline.
     baseline : float or array (records,)
-        Static force, which is part of the peak only [N].
+        Static force [N]. Only the peak includes it.
     jumps : ForceJumps, optional
         Jumps of the force between the samples. No parabola crosses them.
     smooth : bool

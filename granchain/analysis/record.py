@@ -98,8 +98,8 @@ def bead_spectrum(
 def evenly_sampled(result: Result, axis: str, where: str) -> tuple[np.ndarray, float]:
     """Return the evenly spaced times of a record and their interval [s].
 
-    An earlier last time at the end of the run is left out. Raise GranchainError if the times are
-    not evenly spaced.
+    A last sample after a shorter interval, at the end of the run, is left out. Raise GranchainError
+    if the times are not evenly spaced.
     """
     time = np.asarray(result.variables[axis].data, dtype=float)
     steps = np.diff(time)

@@ -63,7 +63,7 @@ class SensorPulse(Numbers):
     peak : float
         Peak force [N]. It is 0 without a pulse.
     arrival : float
-        Arrival, by `sensors.arrival` of the case [s]. It is nan without a pulse.
+        Arrival as defined by `sensors.arrival` of the case [s]. It is nan without a pulse.
     width : float
         Width at half height [s]. It is nan if the trace does not contain the complete width.
     impulse : float

@@ -20,10 +20,10 @@ def between_snapshots(
     """Interpolate the velocities between snapshots without smoothing.
 
     The polynomial of the fifth degree that has displacement u and velocity v of a snapshot and its
-    two neighbours (Hermite 1878, doi:10.1515/crll.1878.84.70) gives the acceleration a there.
-    Between two snapshots the velocity is the polynomial of the fourth degree that has v and a at
-    both snapshots and whose integral is the difference of u. The velocity and its slope are
-    therefore continuous.
+    two neighbours (Hermite 1878, doi:10.1515/crll.1878.84.70) gives the acceleration a at the
+    snapshot. Between two snapshots the velocity is the polynomial of the fourth degree that has v
+    and a at both snapshots and whose integral is the difference of u. The velocity and its slope
+    are therefore continuous.
 
     Parameters
     ----------

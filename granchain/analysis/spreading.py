@@ -237,7 +237,7 @@ def _element_energy(result: Result, chain: Chain) -> np.ndarray:
     u, elements = np.asarray(result.displacement, dtype=float), chain.elements
     w, velocity = np.zeros((2, len(u), elements.body.size))
     if chain.n_attached:
-        # those of compliant ends follow
+        # the masses of compliant ends follow
         for column, name in ((w, "displacement"), (velocity, "velocity")):
             column[:, chain.attached] = result[f"{ATTACHED}_{name}"][:, : chain.n_attached]
     energy = 0.5 * (

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 # differ by 0.001 in an elastic chain, by 0.050 in a dimer, and by 0.26 in a chain with 5 % taper
 # (measured).
 UNIFORM_SPEED = 0.1
-# Number of positions whose slopes are computed, evenly selected from more. It is our choice, as
-# many as a figure shows.
+# Maximum number of positions whose slopes are computed. From more positions, evenly spaced ones are
+# selected. Our choice: a figure shows as many.
 MOST_ARRIVALS = 300
 
 

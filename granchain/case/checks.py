@@ -60,7 +60,8 @@ MEMORY = 8 * 2**30
 # Arrays with one number per body in chain, pair, and engine, counted generously. The arrays of the
 # law are added to them.
 ARRAYS_PER_BODY = 40
-# Maximum number of sensors from a range or "all" (our choice): one sample each is already 8 MB.
+# Maximum number of sensors from a range or "all" (our choice): one sample of each sensor takes 8
+# MB.
 MOST_LABELS = 1_000_000
 # Variables of each body or contact in an output file, without the history of the law; a test
 # counts them.

@@ -402,10 +402,9 @@ def names_of_materials(values: Sequence[Any]) -> list[Any]:
 
 
 def _comparable(name: str, completed: Sequence[Mapping[str, Any]]) -> str:
-    """Return a key, or the key of the first table above it that is of different kinds.
+    """Return a key, or the key of the first table above it that cases cannot share.
 
-    Such a table has no key in common in the cases, or is a word in one of them: an end is "wall",
-    or a plate.
+    The tables have no key in common, or one of them is a word, such as "wall" for an end.
     """
     above = name.split(".")[:-1]
     for where in (".".join(above[: n + 1]) for n in range(len(above))):
@@ -546,7 +545,7 @@ def _drop_inputs(
 
 
 def first_few(entries: Sequence[Any], few: int = 5) -> str:
-    """Return the first entries of a list as text, and the number of the others."""
+    """Return the first entries of a list as text, and the number of the remaining entries."""
     more = f" and {len(entries) - few} more" if len(entries) > few else ""
     return ", ".join(map(str, entries[:few])) + more
 

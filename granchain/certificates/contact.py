@@ -285,7 +285,7 @@ def onset(contact: Contact) -> float:
     The speed is the second of the impact speeds. The force is 0 if it begins at zero.
     """
     # At the second of two overlaps, damping like d^a is smaller by 1e-4^a, which is less than half
-    # for a >= 0.08; a jump has the same size.
+    # for a >= 0.08; a jump does not become smaller.
     larger, smaller = (
         contact.force(
             x * contact.scale, contact.load(x * contact.scale, contact.fresh()), IMPACT_SPEEDS[1]

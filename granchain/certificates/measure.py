@@ -50,7 +50,7 @@ NOMINAL_RESTITUTIONS = (0.1, 0.3, 0.5, 0.7, 0.9)
 # Refinement of the automatic step, which gives restitutions to 1e-6.
 REFINED = 4.0
 # Refinements of the automatic step for the fit of the order, and that of the reference. Several
-# speeds [m/s] are used, because it is random where a step falls relative to a kink or jump. The
+# speeds [m/s] are used, because the position of a kink or jump within its step is random. The
 # speeds are low, because jumps of the published laws are near first yield and have more weight
 # there.
 REFINEMENTS, REFERENCE_CONTACT = (1.0, 1.4, 2.0, 2.8, 4.0, 5.6, 8.0), 40.0
@@ -78,7 +78,7 @@ class Certificate(Answer):
         Largest energy that a closed cycle creates, and its largest error, relative to the largest
         work supplied. If admissible, the energy is at most its error and rounding.
     created_as_printed : float
-        The same without the energy correction. nan for a law without it.
+        The created energy without the energy correction. nan for a law without this correction.
     falls : float
         Largest fall of the loss with increasing maximum overlap, relative to the work. If
         admissible, it is at most rounding.
@@ -91,9 +91,9 @@ class Certificate(Answer):
     dimension : bool
         Whether force and coefficients scale with metre, kilogram, and second as their units.
     nominal, clamped, tensile : (n,) array
-        Nominal restitution, and the effective ones with both endings of a contact: 0 if the bodies
-        stick, nan if the ending is no choice or the law rejects the value. Empty if the law takes
-        no restitution.
+        Nominal restitution, and the effective restitutions without and with tension at the end of a
+        contact: 0 if the bodies stick, nan if the law has no such option or rejects the value.
+        Empty if the law takes no restitution.
     impact_speed, restitution : (n,) array
         Impact speed [m/s], and the restitution at this speed.
     jump_overlap, jump : (n,) array
@@ -137,7 +137,7 @@ class Certificate(Answer):
 
     @property
     def delivered(self) -> list[tuple[float, float | None, float | None]]:
-        """Nominal restitution, and the effective ones with both endings of a contact or None."""
+        """Nominal restitution, and the effective restitutions without and with tension, or None."""
         columns = (self[name].tolist() for name in ("nominal", "clamped", "tensile"))
         return [
             (nominal, *(None if math.isnan(value) else value for value in effective))
@@ -392,7 +392,7 @@ def scales_with_units(law: type[ContactLaw], values: SimpleNamespace) -> bool:
             return False
     for quantity, a, b in zip(contact.model.coefficients, contact.c, scaled.c, strict=True):
         expected = a * conversion(quantity.unit, metre, kilogram, second)
-        # The windows of the energy correction are located by a scan, to its resolution.
+        # A scan locates the windows of the energy correction only to its resolution.
         tolerance = 1e-5 if quantity.name.startswith("guard") else 1e-9
         if math.isfinite(a) and abs(b - expected) > tolerance * abs(expected) + (
             1e-20 * newton * metre if quantity.unit == "J" else 0.0

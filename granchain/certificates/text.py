@@ -77,7 +77,7 @@ def toml(value: Any) -> str:
 
 
 def delivered_words(restitution: float | None) -> str:
-    """Format an effective restitution; a law may reject the nominal one, or never open."""
+    """Format an effective restitution; the law may reject the nominal one, or stick."""
     if restitution is None:
         return "rejected"
     return f"{restitution:.4f}" if restitution > 0.0 else "never opens"

@@ -51,7 +51,7 @@ def handle(handler: Callable[[int, FrameType | None], None] | signal.Handlers) -
 
 
 def is_echo() -> bool:
-    """Return whether the current signal arrived together with an earlier one; if not, record it."""
+    """Return whether the current signal arrived with an earlier one; otherwise record it."""
     now = time.monotonic()
     if now - Process.heard < TOGETHER_SECONDS:
         return True
@@ -88,7 +88,7 @@ class InterruptedRun(Exception):  # noqa: N818
 
 
 class Interruption:
-    """Handler of signals that end a process during a run or a study.
+    """Handler for signals that end a process during a run or a study.
 
     If there are no results to lose, the first signal ends the process at once, or raises
     `InterruptedRun` if the process is not the command's. Otherwise the signal is noted, and the run

@@ -47,11 +47,11 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     warnings.showwarning = _show_warning
     Process.ends_with_command = True
-    # Until now, a signal has ended the process at once (granchain.__main__). From here on, there
-    # may be files to remove.
+    # Before this line, a signal ends the process at once (granchain.__main__). After it, files may
+    # have to be removed.
     handle(interrupt)
     code = obey(sys.argv[1:], own_process=True)
-    # The work is complete, so the process ends despite signals.
+    # The work is complete, so later signals have no effect.
     handle(signal.SIG_IGN)
     exit_now(code)
 

@@ -196,9 +196,9 @@ def earlier_result(
                 "file."
             )
         return None
-    # A checkpoint newer than the output file is from a later run with --overwrite, with a case and
-    # law that may differ, and is resumed. An older one next to the complete file of the same case
-    # was left by a run that was killed after it had written this file.
+    # A checkpoint that is newer than the output file belongs to a later run with --overwrite, whose
+    # case and law may differ. This run is resumed. If the checkpoint is older, and the output file
+    # is complete and has the same case, the run was killed after it had written the output file.
     leftover = (
         checkpoint.exists
         and target.exists()
@@ -319,7 +319,8 @@ class Progress(ProgressLine):
             # Collect garbage from here on, except what was loaded before.
             garbage.freeze()
             garbage.enable()
-            # Import what the end of the run requires, so that an interruption need not wait.
+            # Import the modules for the end of the run now, so that an interruption does not wait
+            # for them.
             for name in ("granchain.analysis", "h5py"):
                 import_module(name)
         self._draw(self.case_title, fraction, fraction if fraction < 1.0 else 0.0)

@@ -94,7 +94,7 @@ def sweep(
     check_resume(resume, overwrite)
     target = Path(f"{Path(file).stem}.h5" if out is None else out)
     with Interruption(bool(context.obj), as_json) as interruption:
-        # Finished members are in FILE.part, so that an interruption loses nothing.
+        # Completed members are in FILE.part, so an interruption does not lose them.
         interruption.in_vain = partial(interrupted, target)
         load_laws(law_module)
         from granchain.studies.evaluate import evaluated
@@ -127,7 +127,7 @@ def sweep(
                 threads=threads, executor=executor, out=target, resume=resume, overwrite=overwrite,
                 progress=lambda done, count: progress.show(done / count),
             ).answer()  # fmt: skip
-            # The file is written, and a signal has no effect any more.
+            # The file has been written, so a signal has no effect.
             interruption.something_to_lose = True
         ends = [STATUS_OF_LABEL[label] for label in study.status.values.ravel()]
         print_sweep(description, study, ends, target, as_json)

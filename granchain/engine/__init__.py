@@ -1,1 +1,1 @@
-"""The engine: a contact law specialised to a compiled time loop."""
+"""The engine: compiled time loops, each for one contact law."""

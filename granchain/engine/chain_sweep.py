@@ -32,15 +32,16 @@ from granchain.jit.compile import VECTOR, hot, rows, shared
 # Step number that no run reaches.
 NEVER = 2**62
 # A tile advances several steps at a time. Its 0.5 to 0.9 MB fit in an L2 cache, so memory is read
-# once per TILE_STEPS steps. Long chains are tiled (TILED_ABOVE in contact_step.py). A tile has more
-# than the TILE_STEPS * VECTOR contacts that it moves back, so that tiles two apart share none.
+# once per TILE_STEPS steps. Long chains are tiled (TILED_ABOVE in contact_step.py). A tile moves
+# back by TILE_STEPS * VECTOR contacts and has more contacts than this, so a tile shares no contacts
+# with the tile after the next.
 TILE_CONTACTS, TILE_STEPS = 2048, 32
-# An np.int64 instead of a literal, for which Numba would compile the called functions again.
+# An np.int64, because for a literal Numba would compile the called functions again.
 A_STEP = np.int64(1)
 
 
 # --------------------------------------------------------------------------------------------------
-# Parts of a step other than forces, which are the same for every law.
+# Parts of a step other than forces. They are the same for every law.
 
 
 def flags_of(features: Features) -> tuple[np.bool_, ...]:
@@ -109,9 +110,9 @@ def behind_front(bodies, contacts, clock, steps):
     """Return the number of contacts that the next steps reach, in complete vectors.
 
     The front moves to the first contact that has never closed. Ahead of the front, all bodies are
-    at rest. The largest overlaps show contacts that closed and opened again since the last call. In
-    a step, one contact closes, and one more if a jump of the force moves the bodies. Both ends of
-    the contact are then among the swept contacts.
+    at rest. A contact that closed and opened again since the last call has a largest overlap above
+    0. At most one new contact closes per step, and a second one if a jump of the force moves the
+    bodies. The result includes both.
     """
     u, start, largest, front, last = (
         bodies.u,
@@ -133,7 +134,7 @@ def behind_front(bodies, contacts, clock, steps):
 
 
 def by_law(step: ContactStep, taking: Callable) -> Callable:
-    """Return a sweep (row, first, count, dt, half_dt, pending) over contacts.
+    """Return a sweep, a function (row, first, count, dt, half_dt, pending), over contacts.
 
     If there are several laws, each law has a separate pass for each run of contacts.
 
@@ -195,7 +196,7 @@ def by_law(step: ContactStep, taking: Callable) -> Callable:
 
 
 def sweep_of(step: ContactStep, ADVANCES: bool) -> Callable:
-    """Return the sweep that takes nearly all the time of a run.
+    """Return the sweep that uses nearly all the time of a run.
 
     It processes the contacts first..first + count - 1 of a chain. The same source serves a complete
     chain and a part of it.
@@ -358,9 +359,10 @@ def renewal(step: ContactStep) -> Callable:
         Contacts first..first + count - 1 are checked. Returns the number of contacts whose two
         forces differ, and the length of the list of contacts with an event.
 
-        A contact under load has an event at each step. The contacts with an event at the previous
-        step therefore come first, from a list, so that the search of the entire chain usually finds
-        nothing and causes no delay. The lists begin at the position of the contact `first`.
+        A contact under load has an event at each step. The function therefore first updates the
+        contacts in a list, which had an event at the previous step. The following search of the
+        entire chain then usually finds nothing, so it is fast. The lists begin at the position of
+        the contact `first`.
         """
         bodies, contacts, events, c, h = row.bodies, row.contacts, row.events, row.c, row.h
         active = events.active

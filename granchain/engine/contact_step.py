@@ -6,9 +6,9 @@ that pulls, and the kick at a jump of the force. The code that loops over contac
 bodies) calls these functions and adds no physics. Derivations: docs/explanation/contact-step.md.
 
 A contact has two forces. The recorded force is that of the law at this step: sensors, peaks, and
-the energy balance read it. The other force kicks the bodies. They are equal except in the steps
-after an onset or the end of a contact that pulls, whose kick has a weight, and next to a jump of
-the force, where the recorded force is corrected and the kick is not. Such contacts are listed in
+the energy balance read it. The other force kicks the bodies. They are equal, with two exceptions:
+in the step after an onset or after the end of a contact that pulls, the kick has a weight, and next
+to a jump of the force, only the recorded force is corrected. Such contacts are listed in
 `events.changed`, with both forces in `contacts.kicked` and `contacts.recorded`.
 """
 
@@ -36,7 +36,9 @@ NUDGE = 2.0**-26
 
 @dataclass(frozen=True)
 class Features:
-    """Features of a compiled loop; each combination is one kernel, so unused features cost nothing.
+    """Features of a compiled loop.
+
+    Each combination is compiled separately, so unused features cost nothing.
 
     Parameters
     ----------
@@ -58,7 +60,7 @@ class Features:
     weight, lowest : int
         Position of `onset_weight` in the history and of `lowest_force` in the coefficients, or -1.
     n_coefficients, n_history : int
-        Lengths of the tuples.
+        Lengths of the tuples of coefficients and history.
     tiled : bool
         Whether the chain is swept tile by tile, several steps at a time.
     evolves : bool
@@ -129,8 +131,8 @@ def features_of(model: Model, recording: Recording, chain: Masses | None = None)
 
 
 # Fraction of a step over which the growth of a force near a jump is measured. The growth enters
-# with dt^2, so a relative error of a thousandth is third order. The rounding of the forces, 2^-53,
-# becomes 2^-43 of the kick.
+# with dt^2, so a relative error of a thousandth has an effect of third order. The rounding of the
+# forces, 2^-53, becomes 2^-43 of the kick.
 PROBE_FRACTION = 2.0**-10
 
 # Jump of the force in a step: whether there is one, the fraction of the step after the jump, the
@@ -223,8 +225,8 @@ def moved_by_jump(theta, dt, force, growth):
 
         u_n = u + (theta dt)^2 J/2,  v_n = v + theta dt J,
 
-    with the u and v = v_{n-1/2} + dt A/2 that the step has computed. If the kick uses the force
-    after the jump, the sum of the steps differs from the integral by (theta - 1/2) dt J +
+    where u and v = v_{n-1/2} + dt A/2 are the values that the step has computed. If the kick uses
+    the force after the jump, the sum of the steps differs from the integral by (theta - 1/2) dt J +
     (theta^2/2 - theta/2 + 1/12) dt^2 J' (Euler and Maclaurin, on each side of the jump). This is
     added to the half-step velocity. The predicted rate v_{n-1/2} + dt A/2 then equals v_n, with A +
     J in place of A.
@@ -317,15 +319,14 @@ def eventful(law: Functions, features: Features) -> tuple[Callable, Callable, Ca
             if d > OPEN:
                 record = force(d, r, c, weight_set(renewed, 1.0))
             elif opened_in_step(d, half, dt):
-                # The sum over the last steps of a contact equals the sum over the first steps of an
-                # onset, run backwards, less the contribution of the last step: the weight of the
-                # other part, minus one.
+                # Reversed in time, the end of a contact is an onset. The last step had the weight 1
+                # instead of the onset weight, and the difference is added now.
                 end_weight = update((-d, r, r, 1.0 - d / (dt * half)), c, renewed)[ONSET] - 1.0
                 if c[LOWEST] < 0.0:
                     kick = end_weight * last
                 elif LEDGER:
-                    # If clamped, the force is zero there, but its parts are not: the clamp supplies
-                    # the work that the dashpot takes.
+                    # With the clamp, the force is zero at the end, but the dashpot still takes up
+                    # work, which the clamp supplies.
                     work = end_weight * dt * past * viscous
         return renewed, kick, record, lost, work
 
@@ -440,7 +441,7 @@ def jumps_inside(law: Functions, features: Features) -> Callable:
         # Without a rate, a straight line replaces the parabola.
         slowest = r + closing * math.sqrt(max(r * r - 2.0 * (d - jump_overlap) * acceleration, 0.0))
         behind = min(2.0 * (d - jump_overlap) / (dt * slowest), 1.0) if slowest != 0.0 else 0.0
-        # rate there, less the growth of the force since the previous step
+        # rate at the jump, without the growth of the force since the previous step
         rate = r - behind * dt * acceleration
         near_force = passed(near, rate, c, h)
         if RATE:
@@ -465,7 +466,7 @@ def jumps_inside(law: Functions, features: Features) -> Callable:
         )
         growth = (growth_after - growth_before) / probe_time
         kicked = (True, behind, near_force, far_force, 1.0, growth)
-        # A body that has just passed the jump returns after 2 rate/-bent, and passes it again.
+        # A body that has just passed the jump returns to it after the time 2 rate/-bent.
         back = behind + 2.0 * rate / (dt * acceleration_after) if acceleration_after != 0.0 else 0.0
         second_crossing = NO_LEAP
         if RATE and not HISTORY and 0.0 < back < behind:

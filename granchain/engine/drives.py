@@ -18,8 +18,8 @@ from granchain.jit.compile import shared
 def drive_at(knots, spline, t):
     """Return the value and slope of a drive at time t.
 
-    The value is constant outside the table. At the first knot the drive has started, and at the
-    last knot it has ended.
+    The value is constant outside the table. At the time of the first knot the drive has started,
+    and at the time of the last knot it has ended.
     """
     if t < knots[0]:
         return spline[3, 0], 0.0
@@ -85,7 +85,7 @@ def follow(row, clock, followed):
         begins, driven.part[e], earlier = jump_of_speed(knots, spline, before, t)
         driven.before[e] = sign * earlier
         bodies.u[i] = x
-        # If it starts to move in a step, its speed determines the onset of its contact.
+        # If the drive starts to move in this step, its speed determines the onset of its contact.
         bodies.v[i] = w if step == 0 or begins else (x - driven.last[e]) / dt
         bodies.a[i] = 2.0 * (w - bodies.v[i]) / dt
         driven.last[e], driven.speed[e] = x, w

@@ -41,7 +41,8 @@ def kick_with_elements(row, clock, time, half_dt, back, n):
             pull += elements.damping[after] * (v[k] - elements.v[after])
             if half_dt > 0.0:
                 pull, response = elements.share[after] * pull, elements.response[after]
-            # acceleration of the attached mass without that of the body, which is not known yet
+            # acceleration of the attached mass without the term of the body's acceleration, which
+            # is unknown here
             elements.a[after] = elements.inverse_mass[after] * pull
             push -= pull
             after += 1

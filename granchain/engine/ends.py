@@ -5,13 +5,14 @@ contact acts on each mode, which is a mass on a spring and a dashpot to the grou
 like bodies, with dashpots as in `granchain.engine.elements`.
 
 Without mass, the velocity of the wall is F/Z. The sum P of the kicks gives the momentum at a half
-step, so that the displacement of the wall is P/Z there, and P/Z + dt/2 F/Z at the next step. Both
-depend on the force of this step, F = F(d - dt/2 F/Z, v - F/Z), which is solved before the step. The
-table has P/Z in place of the displacement, and F/Z in place of the acceleration. The kicks contain
-the onset weights of the law. In the step of an onset, the wall moves only after the onset, which
-follows from the motion of the body toward the wall at rest. The weight is that of a damping ~ d^a
-with a constant rate. The motion of the wall adds a term ~ d^(2a), whose error is of order 1 + 2a:
-for a = 1/4, a restitution of 0.5, and a steel bead on 2 mm of steel, 1e-5 of the speed at auto.
+step, so that the displacement of the wall is P/Z there, and P/Z + dt/2 F/Z at the next step.
+Overlap and rate therefore depend on the force of this step, F = F(d - dt/2 F/Z, v - F/Z). This
+equation is solved before the step. The table has P/Z in place of the displacement, and F/Z in place
+of the acceleration. The kicks contain the onset weights of the law. In the step of an onset, the
+wall moves only after the onset, which follows from the motion of the body toward the wall at rest.
+The weight is that of a damping ~ d^a with a constant rate. The motion of the wall adds a term ~
+d^(2a), whose error is of order 1 + 2a: for a = 1/4, a restitution of 0.5, and a steel bead on 2 mm
+of steel, 1e-5 of the speed at auto.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def kick_ends(row, clock, time, half_dt, back):
                 else:
                     elements.u[j] += time * push / c
                     velocity = elements.a[j]
-                    # the force of the kick, so that the energy balance closes at an onset
+                    # uses the force of the kick, so that the energy balance is exact at an onset
                     power += push * velocity
             j += 1
         if modes > 0:
@@ -166,13 +167,13 @@ def settling(step: ContactStep) -> Callable:
             positive = whole > 0.0 and half_force > 0.0
             power = elementary.log(whole / half_force) / LOG_2 if positive else 1.0
             lag = theta * dt / (1.0 + max(power, 0.0))
-            # The law derives theta and the rate at the onset from d and the half-step rate: theta
-            # must be right if the force begins steeply, else the rate.
+            # The law derives theta and the rate at the onset from d and the half-step rate. For a
+            # force that begins steeply, theta must be accurate, and for other forces the rate.
             slow = lag / (theta * dt) if power < 1.0 else 1.0 - 0.5 / theta
         f = solve(d, half, r, slow, lag, soft, dt, ck, hk)
         x = passed + lag * f * soft
         if f == 0.0 and d - dt * (0.5 * speed_before) <= 0.0:
-            # opened: until then, the wall moved as before
+            # the contact has opened: before, the wall moved with the previous velocity
             x = before + dt * speed_before
             half = toward - speed_before
         else:

@@ -161,7 +161,7 @@ def inspection(step: ContactStep) -> Callable:
 
 
 def allowed_at(clock, k, omega2, gamma, allowed):
-    """Return the smaller of a step and the limit at body k, which is noted if it is exceeded."""
+    """Return the smaller of a step and the limit at body k; record the body if it is exceeded."""
     if omega2 > 0.0:
         limit = 2.0 / (gamma + math.sqrt(gamma * gamma + omega2))
         if limit < allowed:

@@ -1,10 +1,11 @@
 """Declarations of the state of a run: name, owner, meaning, and initial value of each quantity.
 
 Bodies are stored in padded rows: index 0 is the left wall (or nothing), 1..n are the bodies, n + 1
-is the right wall (or nothing), and the rest is padding at rest. Contact k joins the padded bodies k
-and k + 1 for every k. One sweep over complete vectors therefore serves every chain, without special
-cases at its ends. The declarations determine the rows that the compiled loop uses (`bodies.v[k]`,
-`contacts.force[k]`), the record of scalars (`clock.step`), and the contents of a checkpoint.
+is the right wall (or nothing), and the following entries are padding at rest. Contact k joins the
+padded bodies k and k + 1 for every k. One sweep over complete vectors therefore serves every chain,
+without special cases at its ends. The declarations determine the rows that the compiled loop uses
+(`bodies.v[k]`, `contacts.force[k]`), the record of scalars (`clock.step`), and the contents of a
+checkpoint.
 """
 
 from __future__ import annotations
@@ -392,7 +393,7 @@ def write_changed(force, values, events, first, changed):
 def fill_starts(table: np.ndarray, fields: tuple[Field, ...]) -> None:
     """Fill each row (the last axis but one) with its initial value, including zeros.
 
-    Memory that nothing was written to is one page of zeros shared by all rows. A store with an
+    Memory that has not been written to is one page of zeros, which all rows share. A store with an
     empty mask, such as that of a peak that does not rise, is slow there: 4,000 beads at rest took
     41 ns per bead and step instead of 0.43.
     """

@@ -109,8 +109,8 @@ def time_loop(law: Functions, features: Features) -> Callable:
         while clock.step < stop:
             step = clock.step
             sample_at, snapshot_at, energy_at = next_stops(clock, records)
-            # A full step needs more than forces, kick, and drift. The chain proceeds to the
-            # next one.
+            # A full step needs more than forces, kick, and drift. The chain advances to the next
+            # full step.
             full_at = min(min(snapshot_at, energy_at), n_steps)
             if DRIVEN or ELEMENTS or step == 0 or (LEAPS and clock.echoes > 0):
                 full_at = step
@@ -118,7 +118,7 @@ def time_loop(law: Functions, features: Features) -> Callable:
                 follow(row, clock, followed)
             if ENDS:
                 settle(row, clock, 0.5 * clock.dt if clock.earlier + step > 0 else 0.0)
-            # proceed to a full step or to the end of the block, whichever is first
+            # advance to the next full step, or to the end of the block if it is earlier
             until = min(min(step + clock.band, stop), full_at)
             ordinary = until - step if step < full_at else 1
             done, changed, n = proceed(row, clock, records, ordinary, step == full_at)

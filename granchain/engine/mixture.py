@@ -61,8 +61,8 @@ def mixed_model(models: tuple[Model, ...]) -> Model:
     """
     coefficients = (WHICH, RUN_END, *_once(models, "coefficients"))
     history = _once(models, "history")
-    # Each law gets as many overlaps as the law with the most; the additional ones are never
-    # reached.
+    # Every law gets the largest number of overlaps of any law; contacts never reach the additional
+    # ones.
     counts = [len(model.functions.jumps((1.0,) * len(model.coefficients))) for model in models]
     by_model = []
     for model, count in zip(models, counts, strict=True):

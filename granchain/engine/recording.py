@@ -1,4 +1,4 @@
-"""Records of a run: the selection of a user, its steps and positions, and the arrays for it."""
+"""Records of a run: selected quantities, steps, positions, and arrays."""
 
 from __future__ import annotations
 

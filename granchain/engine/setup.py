@@ -271,7 +271,7 @@ def _own_table(
 # published law (Jackson-Green, 1.9 to 1.922 critical overlaps) spans log10(1.922/1.9) = 0.005
 # decades, which is five points.
 GUARD_POINTS = 1000
-# Minimum overlap of the search, relative to the maximum: a law may yield from the first touch. If
+# Minimum overlap of the search, relative to the maximum: a law may yield at the first contact. If
 # the yield pressure is at least 1e-6 of the modulus, the yield overlap is above it: d_y/R = pi^2
 # (p_y/(2 E))^2.
 GUARD_REACH = 1e-12
@@ -388,7 +388,7 @@ def _in_one_call(
     stacked = np.hstack([quantities for quantities, _ in of])
     pair = Pair(**dict(zip(shares[0][0].items(), stacked, strict=True)))
     columns = {name: [vars(inputs)[name] for _, inputs, _ in shares] for name in vars(shares[0][1])}
-    # A law may be given a number for all contacts.
+    # A law may return one number for all contacts.
     inputs = SimpleNamespace(
         **{
             name: np.repeat(values, counts) if len(set(map(repr, values))) > 1 else values[0]

@@ -25,8 +25,8 @@ from granchain.status import Status
 
 # Tables that a run changes.
 CHANGING = ("bodies", "contacts", "h", "events", "corrections", "elements", "driven")
-# Quantities that a run from a state takes from these tables, in the order of `Start`; all others
-# start anew. The quantities of the bodies are the first rows of their table.
+# Quantities of these tables that a run from a state continues, in the order of `Start`; all others
+# get initial values. The quantities of the bodies are the first rows of their table.
 STARTED_BODIES = ("u", "v", "a")
 STARTED_CONTACTS = ("force", "elastic", "clamp", "kicked", "recorded", "largest_overlap")
 # Index of the events among the tables: the only table of integers.
@@ -229,7 +229,7 @@ class State:
             )
             getattr(rows, name)[: values.size] = values + (name == "body")
         rows.inverse_mass[:] = np.divide(1.0, rows.mass, where=rows.mass > 0.0, out=0.0 * rows.mass)
-        # The drive takes the forces of the elements of a placed body.
+        # The forces of the elements of a placed body act on its drive.
         rows.damping[np.isin(rows.body, self._placed)] = 0.0
         half, size = 0.5 * self.time_step.value, chain.elements.body.size
         rows.share[:] = 1.0 / (1.0 + half * rows.damping * rows.inverse_mass)
@@ -306,7 +306,7 @@ class State:
         attached, element_rows = self.chain.attached, self.elements
         last = np.where(element_rows.mass > 0.0, element_rows.v, element_rows.u)
         clock, n, rows = clocks[0], self.chain.n_bodies, fields.ContactRows(*contacts)
-        # The last step itself has set the positions of placed bodies.
+        # The last step has already set the positions of placed bodies.
         bodies[0, self._placed] = self.bodies.u[self._placed]
         return Start(
             np.vstack([bodies[:, 1 : n + 1], self.bodies.v[1 : n + 1]]),

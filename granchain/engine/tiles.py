@@ -24,8 +24,8 @@ from granchain.jit.accessors import by_address
 from granchain.jit.compile import VECTOR, compiled
 from granchain.status import Status
 
-# Groups of tiles per band. With two threads, each then waits a few per cent of a block for the
-# other.
+# Groups of tiles per band. With this number, each of two threads waits for a few per cent of a
+# block.
 TILE_GROUPS = 24
 # Minimum number of tiles per thread, so that a thread has work while others are two tiles ahead.
 TILES_APART = 4
@@ -83,10 +83,10 @@ class TileStepper:
         def advance() -> None:
             try:
                 ended.append(self._advance(steps, looks))
-            except BaseException as error:  # raised again by the waiting thread
+            except BaseException as error:  # the waiting thread raises it again
                 ended.append(error)
 
-        # Only the main thread receives signals, and it does nothing but wait.
+        # Only the main thread receives signals, and it only waits.
         interrupted = threads_joined([threading.Thread(target=advance, name="granchain")])
         (status,) = ended
         if isinstance(status, BaseException):
@@ -180,7 +180,7 @@ def in_wavefront(bands: int, groups: int, threads: int, do: Callable[[int, int],
                     return
                 try:
                     do(b, j)
-                except BaseException as error:  # otherwise the other threads would wait forever
+                except BaseException as error:  # without this, the other threads would wait forever
                     failed.append(error)
                 with turn:
                     done[b] += 1

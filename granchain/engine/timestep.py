@@ -35,8 +35,8 @@ AUTO_OMEGA, AUTO_GAMMA = 0.01, 0.05
 # Factor of the fast step for studies: five times as long; peaks change by at most 0.1 %.
 FAST = 5.0
 # Maximum ratio of the step of a state to the automatic step at which a run from this state uses its
-# step (our choice). The rule is a hundredth of the limit, and its energies change with the length
-# of a drive.
+# step (our choice). The automatic step is a hundredth of the limit, and the limit changes slightly
+# with the length of a drive.
 STATE_STEP_RATIO = 1.1
 # Number of overlaps at which stiffness is evaluated, and decades that they span below the largest.
 STEP_POINTS, STEP_DECADES = 96, 4.0

@@ -133,11 +133,11 @@ def _forces_and_residuals(
     zero_line(residual)
     for level in (-2.0 * sensor.noise, 2.0 * sensor.noise) if sensor.noise > 0.0 else ():
         residual.axhline(level, linestyle=":", color=residual.title.get_color())
-    # If no pulse was measured, time starts at the first computed one.
+    # If no pulse was measured, time starts at the first computed pulse.
     arrivals = [sensor.arrival.measured, *(each.arrival.computed for each in computed), 0.0]
     origin = next(at for at in arrivals if math.isfinite(at))
     longest = max(computed, key=lambda agreement: len(agreement.time))
-    # Measured samples are below the lines, and few enough to see the lines.
+    # Measured samples are drawn below the lines, and only so many that the lines are visible.
     every = max(1, math.ceil(len(longest.time) / MOST_SAMPLES))
     force.plot(
         longest.time - origin,

@@ -84,8 +84,8 @@ MOST_MISFIT = 0.1
 # Smallest relative change of a fitted power law from the first to the last bead that counts as
 # decay: our choice, about ten times the error of a peak with the step `fast`.
 NO_CHANGE = 0.01
-# Smallest number of sensors for a power-law fit, our choice: two leave no residual, and three only
-# one degree of freedom for two fitted values.
+# Smallest number of sensors for a power-law fit (our choice): with two sensors there is no
+# residual, and with three only one degree of freedom.
 LEAST_FITTED_BEADS = 4
 # Largest number of beads in a note.
 MOST_NAMED_BEADS = 6
@@ -474,8 +474,8 @@ def space_time(result: Result, *, ax: Any = None, style: Any = SHEET) -> Figure:
 def _arrival(time: np.ndarray, values: np.ndarray, seen: float) -> float:
     """Return the arrival of a first pulse that is complete [s].
 
-    It is nan for the striker, which is fast from the start, for a bead that flies off or whose
-    motion is not visible, and if another pulse has merged with the first.
+    It is nan for the striker, which moves from the start, for a bead that flies off or whose motion
+    is not visible, and if another pulse has merged with the first.
     """
     if np.nanmax(values, initial=0.0) < seen:
         return math.nan
@@ -590,7 +590,8 @@ def energy(result: Result, *, ax: Any = None, style: Any = SHEET) -> Figure:
     panels = Panels(ax, 2, tall=1.2, sharex=True, height_ratios=[3.0, 1.3])
     ledger, error = panels.axes
     time, parts = result.energy_time, [name for name in names if np.any(energies[name] != 0.0)]
-    # Shades of the sequential map, because colours mean laws; each part has one shade in all runs.
+    # Shades of the sequential map, because other colours represent laws. Each part has the same
+    # shade in all runs.
     shades = dict(
         zip(
             names,
@@ -639,13 +640,13 @@ def _entries_of_a_mean(result: Result) -> tuple[int, str]:
     every = float(np.median(np.diff(result.energy_time))) if len(result.energy_time) > 1 else 0.0
     case = case_of(result) if "energy_drives" in result.variables else None
     signals = [drive for drive in (case.drives.values() if case else ()) if drive.signal]
-    # Energies vary with the square: at twice the frequency, with four entries per period.
+    # Energies vary at twice the frequency of the drive, and a period needs four entries.
     limit = 1.0 / (8.0 * max(map(highest, signals))) if signals else math.inf
     if every <= limit * (1.0 + 1e-3):
         return 1, ""
     count = max(8, len(result.energy_time) // 25)
-    # Phase change of a squared sine per entry, in turns without whole ones. If the entries of a
-    # mean cover less than one turn, the mean is of one phase only and useless.
+    # Phase change of a squared sine per entry, in fractions of a turn. If the entries of a mean
+    # cover less than one turn, the mean depends on the phase and is useless.
     turns = every / (4.0 * limit)
     one_phase = count * abs(turns - round(turns)) < 1.0
     reason = "the samples are in phase with the drive" if one_phase else "means over "
@@ -940,7 +941,8 @@ def animated(
 
     show(0)
     if panels.new:
-        # One layout for all frames: nothing moves, and each frame takes a fifth of the time.
+        # All frames have the same layout, so that nothing jumps, and each frame takes a fifth of
+        # the time.
         panels.figure.draw_without_rendering()
         panels.figure.set_layout_engine("none")
     # Equal scales, so that beads are round.

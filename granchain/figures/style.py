@@ -519,7 +519,10 @@ def share_limits(panels: Sequence[Any], which: str, low: float = 0.0, high: floa
 
 
 def padded_limits(values: np.ndarray) -> tuple[float, float]:
-    """Return limits just outside values, or a tenth of their size outside if they hardly change."""
+    """Return limits just outside values.
+
+    If the values are nearly equal, the limits are a tenth of their size outside.
+    """
     good = values[np.isfinite(values)]
     low, high = (float(good.min()), float(good.max())) if good.size else (0.0, 0.0)
     room = max(0.1 * (high - low), 0.1 * abs(high) - 0.5 * (high - low)) or 1.0

@@ -35,9 +35,9 @@ from granchain.jit.reach import LOOPS, LOWERED, NAMED_TUPLES, Reach, calls
 # Doubles of an AVX-512 vector; rows are padded to complete vectors.
 VECTOR = 8
 # Strict floating point (no fastmath). A division gives inf or nan as in NumPy, and no exception in
-# the loop. Without reference counting (_nrt), because a loop makes no array, and each slice of a
-# table would cost two atomic additions: kelvin-voigt would take 1.45 times as long. Without a
-# wrapper for calls from C, which is not used: it takes 0.13 of a first run.
+# the loop. Reference counting (_nrt) is off, because a loop makes no array, and each slice of a
+# table would cost two atomic additions: kelvin-voigt would take 1.45 times as long. The wrapper for
+# calls from C is off, because it is not used and takes 0.13 of a first run.
 OPTIONS: dict[str, Any] = {
     "error_model": "numpy",
     "nogil": True,
@@ -51,8 +51,9 @@ KEY_LENGTH = 32
 class InnerLibrary(JITCodeLibrary):
     """LLVM code of a function inside a loop.
 
-    It is linked into the code of the loop, and only there optimized and compiled. Numba would also
-    compile each function to separate machine code, and a first run would take a third longer.
+    It is linked into the code of the loop, and optimized and compiled only as a part of the loop.
+    By default, Numba also compiles each function to separate machine code, and a first run would
+    take a third longer.
     """
 
     @property
@@ -251,8 +252,8 @@ def frozen(*functions: Callable) -> tuple[Callable, ...]:
     """Copy functions and all that they reach; equal functions give the same copies.
 
     Numba compiles a function object once, with the values that it reads at that time. Nothing else
-    refers to a copy, so no assignment, reload, or edit in a notebook can change a loop, not even
-    partly. The copies of copies are the same objects.
+    refers to a copy, so no assignment, reload, or edit in a notebook can change a part of a loop.
+    The copies of copies are the same objects.
     """
     if functions in _copies:
         return functions
@@ -294,17 +295,16 @@ class LoopCache(FunctionCache):
     """
 
     def _index_key(self, signature: Any, codegen: Any) -> tuple[Any, ...]:
-        # Numba's key is the bytecode and the pickled closure. There a pickled function is only a
-        # name.
+        # Numba's key is the bytecode and the pickled closure, in which a function is only a name.
         return signature, codegen.magic_tuple()
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         """Return the compiled function for a signature; None if it must be compiled."""
         loaded = None
         with contextlib.suppress(Exception):
-            # Numba would first register everything that can be compiled, which takes a quarter of a
-            # second. A loop that loads is already compiled. If this fails, the standard way below
-            # succeeds or reports the error.
+            # The standard way first registers everything that Numba can compile, which takes a
+            # quarter of a second. A stored loop does not need this. If loading fails here, the
+            # standard way below succeeds or reports the error.
             loaded = self._load_overload(signature, target_context)
         try:
             loaded = loaded or super().load_overload(signature, target_context)

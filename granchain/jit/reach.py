@@ -314,9 +314,9 @@ class Reach:
         Copies of the given functions and of everything that they reach, which nothing else can
         change.
     checkable : bool
-        True if `stands` can detect every change. This requires that only functions, numbers, text,
-        and tuples of them are read. Arrays can change in place, and compiled objects have other
-        rules, so both must be hashed again.
+        True if `stands` can detect every change. This requires that the functions read only
+        functions, numbers, text, and tuples of these. Arrays can change in place, and compiled
+        objects have other rules, so both must be hashed again.
 
     Raises
     ------
@@ -330,7 +330,7 @@ class Reach:
         self.members: list[Any] = []
         self.checkable = True
         self._copies: dict[Callable, Any] = {}
-        # functions with their code and defaults, and what they read, as it was hashed
+        # functions with the code, defaults, and values that were hashed
         self._hashed: list[tuple[Any, types.CodeType, Any]] = []
         self._read: list[tuple[Any, tuple[str, ...], Any]] = []
         digest = hashlib.sha256()

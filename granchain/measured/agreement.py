@@ -61,8 +61,8 @@ class Band(NamedTuple):
     """Intervals that contain 95 % of the members of a band.
 
     `low` and `high` are the limits for the computed values. `low_measured` and `high_measured` are
-    the limits for measurements of them with the uncertainty of this measurement. All have the unit
-    of the quantity.
+    the limits for measured values with the uncertainty of this measurement. All have the unit of
+    the quantity.
     """
 
     low: float
@@ -507,7 +507,7 @@ def comparison_of(
     results : sequence of Result
         The compared results.
     """
-    # one row for each sensor
+    # one row per sensor
     table = list(zip(*(agreement.sensors for agreement in agreements), strict=True))
     first = [row[0] for row in table]
     beads = [pulse.bead for pulse in first]

@@ -93,7 +93,7 @@ def baseline_of(force: np.ndarray, noise: Noise) -> Baseline:
         )
     sine = sine_in(force)
     if sine.turn:
-        # a sine is not a wander of the line
+        # a sine does not count as wandering of the line
         force = force - sine.samples
         noise = noise_of_baseline(force, 0.0)
     x = np.arange(n) - middle
@@ -107,9 +107,9 @@ def baseline_of(force: np.ndarray, noise: Noise) -> Baseline:
     slope_error = max(wander, noise.of_sum(x / float(np.linalg.norm(x)))) / spread
     if abs(slope) > DRIFT_DEVIATIONS * slope_error:
         return Baseline(float(value), float(slope), middle, value_error, slope_error, n)
-    # A slope that is not subtracted may still exist. By the criterion of Schwarz (1978,
-    # doi:10.1214/aos/1176344136), the odds that it does are exp(z^2/2) divided by the square root
-    # of the number of independent samples (Kass & Raftery 1995,
+    # A slope that is not subtracted may still exist. According to Schwarz (1978,
+    # doi:10.1214/aos/1176344136), the odds of its existence are exp(z^2/2) divided by the square
+    # root of the number of independent samples (Kass & Raftery 1995,
     # doi:10.1080/01621459.1995.10476572). If it exists, the mean of its square is 1 + z^2.
     square = (slope / slope_error) ** 2 if slope_error else 0.0
     count = min(max((noise.sample / value_error) ** 2, 1.0), m) if value_error else m

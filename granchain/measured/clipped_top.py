@@ -21,9 +21,9 @@ TOP_MARGINS = (1.5, 1.0, 0.75)
 # Smallest number of samples in the width. With fewer samples, one or two clipped samples look like
 # a top, because a Gaussian pulse falls by a tenth over 0.2 of its width.
 FEW_IN_WIDTH = 5.0
-# Number of standard deviations from a clipped top to the intersection of the flanks, and numbers of
-# standard deviations by which a top must be flatter than a round one to be certainly or possibly
-# clipped.
+# Number of standard deviations from a clipped top to the intersection of the flanks. Numbers of
+# standard deviations by which a top must be flatter than a round one: it is then certainly or
+# possibly clipped.
 TO_FLANKS = 3.5
 SURELY, PERHAPS = 2.0, 1.5
 
@@ -74,8 +74,8 @@ def clipped_top(
 def few_at_top(force: np.ndarray, noise: Noise, top: int, width: float) -> slice | None:
     """Return the samples about a top that may all be clipped.
 
-    They are two or more samples that noise does not distinguish, or any samples if the width has
-    few.
+    They are two or more samples whose differences are not larger than noise, or any samples if the
+    width contains few samples.
     """
     first = max(top - 2, 0)
     highest = first + int(np.argmax(force[first : top + 3]))
@@ -88,8 +88,8 @@ def meeting_of_flanks(force: np.ndarray, top: slice, left: float, right: float) 
 
     A top is concave, so it lies below the lines from its ends.
 
-    If two or more samples may be clipped, the lines through the half heights count too, because
-    noise makes the ends uncertain.
+    If two or more samples may be clipped, lines through the half heights are also used, because
+    noise makes the lines through the ends uncertain.
     """
     count = max(2, (top.stop - top.start) // 3)
     pairs = [(slice(max(top.start - count, 0), top.start), slice(top.stop, top.stop + count))]

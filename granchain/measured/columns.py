@@ -31,8 +31,8 @@ from granchain.measured.trace import MOST_UNEVEN, Trace
 _TIME_NAME = re.compile(r"\s*(t|time|zeit|x-axis|x_value|x)\b", re.IGNORECASE)
 _SAMPLE_NUMBERS = re.compile(r"\s*x\b", re.IGNORECASE)
 _UNNAMED = re.compile("column [0-9]+")
-# Largest relative difference between the mean step of a column and the interval in the lines above
-# if the column contains the times in the unit of the clock.
+# Largest relative difference between the mean step of a column and the interval in the header with
+# which the column still counts as the times in the unit of the header.
 _SAME_CLOCK = 0.01
 
 
@@ -329,8 +329,9 @@ def _seconds_of_column(
         return seconds
     counts = np.arange(len(seconds))
     if clock is None:
-        # half a digit at each end of the line through the samples, and half a digit at the sample:
-        # at most 1; a digit larger than a tenth of the step hides the behaviour of the clock
+        # the line through the samples is uncertain by half a digit at each end, and each sample by
+        # half a digit: at most 1 in total; if a digit is larger than a tenth of the step, the clock
+        # cannot be checked
         slope, start = np.polyfit(counts, seconds, 1)
         grid, digits = start + slope * counts, (second or 1.0) * _last_digits(time.values)
         if digits.max() > 0.1 * step or (np.abs(seconds - grid) > digits).any():

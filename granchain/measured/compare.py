@@ -66,8 +66,8 @@ def compare(
     computed forces. The clocks of the computer and of the instrument are independent. Therefore
     each member of a band has its own time shift, which aligns its arrivals with the nominal
     arrivals on average, and the bands contain only differences between arrivals. Forces and
-    arrivals of the members are filtered like those of the case; their peaks are scaled by the ratio
-    without a filter.
+    arrivals of the members are filtered like those of the case; their peaks are the nominal peak
+    times the ratio of the peaks without a filter.
 
     Parameters
     ----------
@@ -263,8 +263,8 @@ def _force_bands(
     nominal = measured.traces[0][1][: len(times)] - measured.traces[0][1][0]
     for first in range(0, len(members), SAMPLES_AT_ONCE):
         lot = range(first, min(first + SAMPLES_AT_ONCE, len(members)))
-        # forces above the static force, as a piezo measures them; if a member ends before the
-        # shifted times, its last force is used
+        # forces relative to the static force, because a piezo measures changes; if a member ends
+        # before the shifted times, its last force is used
         side = []
         for i in lot:
             time, force = measured.traces[members[i]][0], measured.traces[members[i]][1]

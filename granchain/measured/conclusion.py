@@ -29,11 +29,12 @@ from granchain.studies.search import (
 CLOSE_CORRELATION = 0.95
 # Distance of a value from a limit, relative to the size of the key, below which it is at the limit.
 AT_LIMIT = 1e-3
-# Degrees of freedom up to which there is no scatter. Our choice.
+# Largest number of degrees of freedom with which no scatter is computed (our choice).
 LEAST_DEGREES = 0.5
 # Probability that a correct case is reported not to describe the measurement.
 ACCUSED = 0.01
-# Kind of a number that is known beforehand from another source. Peaks are 0 and arrivals are 1.
+# Kind of a prior value, which is known from another source. The kind of peaks is 0, and of arrivals
+# 1.
 STATED_KIND = 2
 # Chance that the largest deviation of all gains and clocks of a correct case is suspicious.
 SUSPICIOUS = 0.01
@@ -181,7 +182,7 @@ def fit_result(
         "sensor_bead": problem.beads,
         "peak_measured": problem.peak,
         "peak_error": problem.peak_error,
-        # with the calibration of the trace
+        # includes the calibration of the trace
         "peak_computed": gain * final.peaks + problem.peak_read,
         "arrival_measured": problem.arrival,
         "arrival_error": problem.arrival_error,
@@ -237,11 +238,10 @@ def _variances(
         quiet_degrees, rows = float(problem.quiet_degrees.sum()), linear[:, of_kind]
         if kind == STATED_KIND or not degrees:
             scale, degrees = 1.0, 0.0
-        # the noise of complete traces is known from many samples, so larger scatter is a model
-        # error
+        # many samples determine the noise of complete traces, so larger scatter is a model error
         elif problem.measure == "traces":
             scale, degrees = max(scale, 1.0), quiet_degrees
-        # If noise explains the residuals, the errors of peaks and arrivals are those from noise,
+        # If noise explains the residuals, the errors of peaks and arrivals follow from the noise,
         # which many samples determine. The errors from the shape of a pulse are upper bounds and
         # similar at all sensors. If they matter, the scatter determines their size.
         elif _explained_by_noise(residuals.residual[of_kind] / share[of_kind], degrees):

@@ -63,7 +63,7 @@ class Minimum(NamedTuple):
     residual: float
 
 
-# Further numbers of each free input: ending of the name, axes, and meaning.
+# Further variables of each free input: ending of the name, axes, and meaning.
 OF_AN_INPUT = {
     "_low": ((), "lower end of the range"),
     "_high": ((), "upper end of the range"),
@@ -77,9 +77,9 @@ class Equivalent(Answer):
     """Approximation of one contact law by another, with the best inputs.
 
     `equivalent["contact.restitution"]` is the value of a free input, nan if every run failed. The
-    names with `_low` and `_high` are its range, and with `_grid` (n_points,) and `_minimum`
-    (n_minima,) its values at the points of the grid and at the minima. `case` is the case with the
-    law and its inputs, None if every run failed.
+    variables with the endings `_low` and `_high` are its range. The variables with the endings
+    `_grid` (n_points,) and `_minimum` (n_minima,) are its values at the grid points and at the
+    minima. `case` is the case with the law and its inputs, None if every run failed.
 
     Attributes
     ----------
@@ -339,7 +339,7 @@ def _candidate(
                 "Give either a value or a range" if name in inputs else "Narrow the range",
             )
     low, high = (np.array([ends[i] for ends in ranges.values()], dtype=float) for i in (0, 1))
-    # points that are evenly spaced over decades would omit the lower ones
+    # evenly spaced points would omit the lower decades
     decades = (low > 0.0) & (high > MANY_TIMES * low)
     box = np.array([low, high])
     first, last = np.where(decades, np.log(np.where(decades, box, 1.0)), box)
@@ -616,7 +616,7 @@ def _answer(
             for i, key in enumerate(keys)
         },
     }
-    # every run failed: of the case at the lower ends of the ranges, there are only labels
+    # every run failed, so the case at the lower ends of the ranges provides only labels
     changed = case.replace(**candidate.changes_at(best if lows else candidate.low))
     return Equivalent(
         data,

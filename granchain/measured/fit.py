@@ -1,5 +1,5 @@
 """Fit: the parameters of a case that best reproduce a measurement, their errors, and which of them
-the measurement distinguishes.
+the measurement cannot determine separately.
 
 The method is weighted least squares (`scipy.optimize.least_squares`) on the numbers that
 `granchain.measured` reads from the trace. The weight of each number is its uncertainty from
@@ -278,8 +278,8 @@ def _fit_by_descent(
         begin, low, high, size = problem.with_nuisances(start, low, high, np.abs(start))
         lowest = descend(problem.residuals, begin, low, high, size)
         if lowest is not None and problem.measure != "traces":
-            # the effect of reading samples on a peak is nearly the same at any point, so once is
-            # enough
+            # reading from samples changes a peak by nearly the same amount at every point, so this
+            # is estimated once
             problem.read_as_measured(lowest.point)
             lowest = descend(problem.residuals, lowest.point, low, high, size)
         if lowest is None:

@@ -98,8 +98,8 @@ class FitProblem:
         self.labels = np.concatenate(compared).astype(int)
         self.kinds = np.repeat([0, 1], [len(sensors) for sensors in compared])
         self.count = len(self.kinds)
-        # the part of each error that noise causes, which is tiny in exact records; all of the error
-        # if the shape of the pulse is unknown
+        # the part of each error that noise causes, which is tiny in exact records; the complete
+        # error if the shape of the pulse is unknown
         shares = np.array([reading.by_noise for reading in readings]).T
         shares = np.clip(shares / [self.peak_error, self.arrival_error], 1e-6, 1.0)
         shares = np.nan_to_num(shares, nan=1.0)
