@@ -6,7 +6,7 @@ Every message has the form `location: problem. Requirement. Fix.`
 import contextlib
 import sys
 
-# Replaces the one of typing, which takes longer to import than this module.
+# Replaces typing.TYPE_CHECKING, because typing takes longer to import than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -1,4 +1,4 @@
-"""Plain data: numbers, words, lists and tables as JSON has them, and their one line of text."""
+"""Plain data that JSON can represent, and its canonical text in one line."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from typing import Any
 
 
 def plain_data(value: Any) -> Any:
-    """Tables, sequences and arrays as dicts and lists; None for a number that is not finite,
-    which JSON has not."""
+    """Return tables, sequences, and arrays as dicts and lists, with None for nonfinite numbers."""
     if hasattr(value, "tolist"):
-        # of NumPy, which is not loaded for this
+        # NumPy objects, detected without loading NumPy
         value = value.tolist()
     if isinstance(value, Mapping):
         return {str(name): plain_data(entry) for name, entry in value.items()}
@@ -25,8 +24,10 @@ def plain_data(value: Any) -> Any:
 
 
 class Numbers:
-    """Base of a frozen dataclass, made with eq=False, in which a number that there is not, nan, is
-    equal to itself; that of Python is not since 3.13."""
+    """Base of a frozen dataclass, declared with eq=False, in which nan equals nan.
+
+    With the comparison of Python 3.13 and later, nan differs from itself.
+    """
 
     def _compared(self) -> tuple[Any, ...]:
         values = [getattr(self, name) for name in self.__dataclass_fields__]  # type: ignore[attr-defined]
@@ -40,11 +41,13 @@ class Numbers:
 
 
 def canonical(value: Any, ordered: bool = False) -> str:
-    """One line of JSON, the same for the same data; `ordered`: with keys in the order they
-    have, in which a case's title names changes."""
+    """Return data as one line of JSON that is the same for equal data.
+
+    With `ordered`, keys stay in their order, which determines the order of changes in a title.
+    """
     return json.dumps(value, sort_keys=not ordered, separators=(",", ":"), allow_nan=False)
 
 
 def sha256_of(value: Any) -> str:
-    """SHA-256 of that line."""
+    """Return the SHA-256 hash of the canonical text."""
     return hashlib.sha256(canonical(value).encode("ascii")).hexdigest()

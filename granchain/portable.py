@@ -5,7 +5,8 @@ import os
 import signal
 import sys
 
-# Replaces the one of typing: until this module is loaded, a signal prints a traceback.
+# Replaces typing.TYPE_CHECKING, because typing loads slowly, and until this module is loaded a
+# signal prints a traceback.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable

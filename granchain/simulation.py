@@ -58,8 +58,8 @@ from granchain.store.schema import ATTACHED, LOSSES
 
 # Maximum wall time of a block of steps [s]: the delay of an interruption.
 BLOCK_SECONDS = 0.02
-# The same for a long chain [s], for several bands of steps. An interruption still takes effect
-# within half a second, even on a busy machine.
+# Maximum wall time of a block for a long chain [s], for several bands of steps. An interruption
+# still takes effect within half a second, even on a busy machine.
 TILED_SECONDS = 0.2
 # Minimum number of steps between two inspections of the state.
 INSPECTED = 256
@@ -74,7 +74,8 @@ FAST_DRIVE = (
     'resonance by up to a fifth. Use "auto"'
 )
 
-# Upper limit on usual radii [m]: our choice; beads in laboratories have millimetres to centimetres.
+# Upper limit on usual radii [m]: our choice; beads in laboratories have radii of millimetres to
+# centimetres.
 LARGE_RADIUS = 0.5
 LARGE_BODY = (
     "radius: the largest radius is {:.4g} m, above {:g} m. Lengths are in metres, so forces, "
@@ -162,8 +163,8 @@ def run(
         The case, for example from `load_case`.
     watch : object, optional
         Object whose method `advance(fraction)` is called between blocks of steps with the completed
-        fraction. The optional methods `begin(size)`, called before the first step with the number
-        of recorded bytes, and `resume(fraction)`, called when a run resumes, are also used.
+        fraction. Optional methods are `begin(size)`, called before the first step with the number
+        of recorded bytes, and `resume(fraction)`, called when a run resumes.
     checkpoint : Checkpoint or path, optional
         Checkpoint file, written every 30 s and when the run is interrupted. It is not removed at
         the end of the run.
@@ -183,7 +184,8 @@ def run(
         If the case cannot be run.
     RunError
         If the run fails because it is unstable, has values that are not finite, leaves the range of
-        the law, or exceeds the bound of the energy balance. `result` contains the data until then.
+        the law, or exceeds the bound of the energy balance. `result` contains the data up to the
+        failure.
     FileError
         If the checkpoint is missing or belongs to a different run.
 
@@ -218,7 +220,7 @@ def run(
     try:
         status = run_blocks(state, watch, journal, threads)
     except KeyboardInterrupt:
-        # An interruption during the last step stops nothing.
+        # An interruption during the last step has no effect on the run.
         status = Status.INTERRUPTED if state.step <= time_step.n_steps else Status.COMPLETE
         journal.save()
     return result_of(Ended(case, chain, state, status), journal)
@@ -227,8 +229,8 @@ def run(
 def run_to_end(case: Case) -> Result:
     """Run a case for another function of the package, and return its complete result.
 
-    Unlike `run`, it doesn't catch an interruption: the caller must not continue with a result
-    that was stopped, or lose a Ctrl-C that arrived with the last step.
+    Unlike `run`, it doesn't catch an interruption: the caller must not continue with an incomplete
+    result, and must not lose a Ctrl-C that arrives during the last step.
 
     Raises
     ------
@@ -383,8 +385,8 @@ def prepare_together(cases: Sequence[Case]) -> list[tuple[Chain, Contacts, TimeS
 def going_on(case: Case, chain: Chain, contacts: Contacts, step: TimeStep) -> Chain:
     """Return the chain with the state from which its case continues.
 
-    If the run has the step, drives, and loads of the state, the state is used unchanged. Else the
-    run starts with a first step, and the overlaps continue.
+    If the run has the step, drives, and loads of the state, the state is used unchanged. Otherwise
+    the run starts with a first step, and only overlaps, velocities, and histories continue.
 
     Raises
     ------
@@ -515,7 +517,7 @@ def recording_of(case: Case) -> Recording:
 # (Johnson 1985, Contact Mechanics, eq. (4.23), doi:10.1017/CBO9781139171731), so that a is 0.16 of
 # the radius of two equal spheres at this ratio.
 DEEP_OVERLAP = 0.05
-# Rows of the energies: losses by yielding; and external work, which its parts follow.
+# Rows of the energies: losses by yielding, and external work, which is followed by its parts.
 _PLASTIC, _EXTERNAL = (Energies._fields.index(name) for name in ("plastic", "external"))
 
 

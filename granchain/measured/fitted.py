@@ -17,7 +17,7 @@ from granchain.studies.plan import is_number
 
 # Confidence levels of the intervals in the file.
 LEVELS = (0.68, 0.9, 0.95)
-# Further numbers of each key: ending of the name, axes, and meaning.
+# Further variables of each key: ending of the name, axes, and meaning.
 OF_A_KEY = {
     "_error": ((), "standard error"),
     "_start": ((), "initial value"),
@@ -53,9 +53,9 @@ class SensorFit(NamedTuple):
 class Fit(Answer):
     """Best fit of case parameters to a measurement.
 
-    `fit["striker.speed"]` is the value of a key, and the names with `_error`, `_start`, `_low`, and
-    `_high` are its standard error, its initial value, and the ends of its intervals (n_levels,).
-    `case` is the case with the fitted values.
+    `fit["striker.speed"]` is the value of a key. The variables with the endings `_error`, `_start`,
+    `_low`, and `_high` are its standard error, its initial value, and the ends of its intervals
+    (n_levels,). `case` is the case with the fitted values.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class Fit(Answer):
         Shift to add to the computed time, and its standard error [s]. nan if no times are compared.
     common_gain : float
         Measured force divided by true force, common to all sensors, as estimated by the fit [1]. 1
-        if the trace does not specify an uncertainty of it.
+        if the trace does not specify an uncertainty of the common gain.
     aic : float
         Akaike information criterion (1974, doi:10.1109/TAC.1974.1100705) [1]: -2 ln L at the most
         likely noise, plus 2 for each fitted value. It compares laws that are fitted to the same
@@ -100,7 +100,7 @@ class Fit(Answer):
         Gain of each sensor, including the common gain [1].
     shift : (n_sensors,) array
         Delay of the clock of each sensor relative to `time_shift` [s]. 0 if the trace does not
-        specify an uncertainty of it.
+        specify an uncertainty of the clock.
     sample_bead, sample_time, sample_measured, sample_computed : (n_samples,) array
         Samples of the complete first pulses of all sensors: the bead, the time [s], and the forces,
         measured (above the fitted baseline) and computed (as read by the sensor) [N].

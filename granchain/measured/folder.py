@@ -94,7 +94,7 @@ def read_trace(
         Units, or multiples of them, such as "10 N". Default: from the headings.
     gain : float, str, or sequence of them, optional
         Reading per newton [V/N], also as "18 mV/N", or a number by which forces are divided; one
-        for all sensors or one per sensor. -1 turns the sign.
+        for all sensors or one per sensor. -1 changes the sign.
     interval : float, optional
         Sampling interval, if times are missing or rounded [s].
     decimal : {".", ","}, optional
@@ -246,7 +246,7 @@ def import_trace(
     for source in sources:
         record = records[str(source)] = _record_in(source, decimal)
         _check_kind(kind, source, record)
-        # with several files, as many digits as fit on one line
+        # with several files, hashes are shortened so that all fit on one line
         digest = hashlib.sha256(bytes_of(source)).hexdigest()[: 64 if len(sources) == 1 else 16]
         origins.append(f"{brief(source.name, 200)[1:-1]}, SHA-256 {digest}")
     document = {"title": common_name(sources), "kind": kind} | document
@@ -259,7 +259,8 @@ def import_trace(
     trace.notes += negative_pulses(trace)
     about = about_as_toml(trace.about).encode()
     with folder_for(target):
-        # write the prepared about.toml first; if interrupted here, the folder is still prepared
+        # write about.toml first, so that after an interruption the folder is still prepared for the
+        # curve
         if prepared:
             write_atomically(target / ABOUT, about, overwrite=True)
         write_atomically(target / CURVES, b"".join(csv_blocks(trace)), overwrite)

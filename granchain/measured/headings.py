@@ -1,11 +1,11 @@
-"""Units, gains, and what headings and preambles of text files state: names, units, factors, beads,
-and clocks.
+"""Units, gains, and the information in headings and preambles of text files: names, units, factors,
+beads, and clocks.
 
-Symbols of units distinguish upper and lower case, words do not. In a unit of time, S is the second,
-because instruments print it so. Ambiguous information is not used.
+Symbols of units distinguish upper and lower case, words do not. In a unit of time, S means second,
+because some instruments print it. Ambiguous information is not used.
 
 A factor in a heading, as in "Force (x10 N)", may or may not have been applied already. It is
-therefore never applied, only reported, so that the owner of the file can decide.
+therefore reported and never applied, so that the owner of the file can decide.
 """
 
 from __future__ import annotations

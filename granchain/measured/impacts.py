@@ -1,6 +1,6 @@
 """Comparison of contact laws with measured impacts of two bodies.
 
-Compared are the restitution, the contact time, and the size of the indentation.
+The comparison includes the restitution, the contact time, and the size of the indentation.
 """
 
 from __future__ import annotations
@@ -44,17 +44,18 @@ FITS = {
 # The ratio is searched up to a factor of 4 on both sides of 2.8, the hardness of metals divided by
 # their yield stress (Johnson 1985, Contact Mechanics, sec. 6.3, doi:10.1017/CBO9781139171731).
 RATIOS = (0.7, 11.2)
-# Range of a damping coefficient, in units of the one whose force at the largest overlap and the
-# impact speed equals Hertz's. Below the first value, the restitution differs from 1 by less than
-# any measurement. At the last value it is below 0.1 (measured: kuwabara-kono 0.03).
+# Range of a damping coefficient. Its unit is the coefficient with which the damping force, at the
+# largest overlap and the impact speed, equals the Hertz force. Below the first value, the
+# restitution differs from 1 by less than any measurement. At the last value it is below 0.1
+# (measured: kuwabara-kono 0.03).
 DAMPINGS = (1e-4, 10.0)
 RESTITUTIONS = (0.01, 1.0)
-# Number of parameter values at which a minimum is searched before it is refined. Two minima are not
-# closer than these values, as long as each has one.
+# Number of parameter values at which a minimum is searched before it is refined. Two minima are
+# found separately if there is a parameter value near each of them.
 STARTS = 9
 # Relative accuracy of a fitted parameter. The rms changes with its square.
 NEARNESS = 1e-4
-# A parameter within this relative distance of its bound was not found inside.
+# A parameter within this relative distance of a bound counts as being at the bound.
 AT_BOUND = 1e-2
 
 
@@ -636,8 +637,8 @@ def _check_yield_stress(
 def _damping_of(law: type[ContactLaw], row: MeasuredImpact) -> tuple[str, str, float, float]:
     """Return name, unit, and range of the only damping constant of a law.
 
-    A coefficient is searched about the value whose force at the largest overlap of the elastic
-    impact, at the impact speed, equals Hertz's.
+    The search for a coefficient is centred on the value with which the damping force, at the
+    largest overlap of the elastic impact and the impact speed, equals the Hertz force.
     """
     for quantity in law.inputs:
         if quantity.name == "restitution":
@@ -663,7 +664,7 @@ def _damping_of(law: type[ContactLaw], row: MeasuredImpact) -> tuple[str, str, f
 def minimum_of(square: Callable[[float], float], low: float, high: float) -> float | None:
     """Return where a function of one positive number has its minimum, or None.
 
-    The result is None if the function is finite nowhere.
+    The result is None if the function has no finite value.
 
     A bounded search starts next to the smallest of some values, which are evenly spaced in the
     logarithm. Outside the range of the law the function is infinite, so a search over the complete
@@ -677,7 +678,7 @@ def minimum_of(square: Callable[[float], float], low: float, high: float) -> flo
         return None
     k = int(np.argmin(values))
     inside = np.log(arguments[max(k - 1, 0)]), np.log(arguments[min(k + 1, STARTS - 1)])
-    # a finite number instead of infinity, so that parabolas through it are finite
+    # a finite number instead of infinity, so that the parabolas of the search are finite
     worst = 1e6 * (1.0 + float(values[np.isfinite(values)].max()))
     minimum = minimize_scalar(
         lambda x: min(square(math.exp(x)), worst),

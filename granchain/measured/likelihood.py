@@ -43,20 +43,20 @@ from granchain.studies.plan import (
 from granchain.studies.search import Lowest, descend
 
 # Maximum number of points that are evaluated together. Our choice: the forces of ten sensors, 5,000
-# samples each, need 200 MB. And of points that a thread compares with the record at once: their
-# samples fit into a processor's cache.
+# samples each, need 200 MB. The second number is the maximum number of points that a thread
+# compares with the record at once; their samples fit into the processor's cache.
 BATCH, PIECE = 512, 32
 # Number of samples in the width of a pulse that are enough to find its peak roughly.
 ROUGH = 8.0
 # Number of noisy copies of the pulses that give the covariance of peaks and arrivals. A standard
 # deviation has a relative error of 3.5 %, 1/sqrt(2 * 400).
 COPIES = 400
-# Smallest error of a number of a record without noise, relative to the peak, and to the interval of
-# the samples; as for the samples in `prediction`.
+# Smallest error of a measured number if the record has no noise: of a peak relative to the peak,
+# and of an arrival relative to the sampling interval. `prediction` uses the same for samples.
 LEAST_ERROR = PULSE_BEGINS**3
 # Largest expected relative change of the sum of squares at the end of the search for clocks and
 # gains, and maximum number of Gauss-Newton steps. Three or four are enough unless a point is so far
-# from the record that only the order of its density matters.
+# from the record that only the order of magnitude of its density matters.
 NEWTON_TOLERANCE, MOST_NEWTON_STEPS = 1e-6, 8
 # Number of points of the prior. The search for the maximum starts at the best of them, and stays
 # within this many standard deviations. Our choice: one of a billion points is outside.
@@ -257,8 +257,8 @@ class Likelihood:
             self.measured = np.array([problem.peak, problem.arrival])[kinds, labels]
             errors = np.array([problem.peak_error, problem.arrival_error])
             roots = [np.diag(errors[kinds, labels])]
-        # clock [s] and gain of each number per standard deviation of each nuisance; that of the
-        # common clock is the duration of the record
+        # clock [s] and gain of each number per standard deviation of each nuisance; the standard
+        # deviation of the common clock is the duration of the record
         self._clocks, self._gains = np.zeros((2, len(nuisances), problem.count))
         for row, (kind, sensor, error) in enumerate(nuisances):
             of_clock = kind == CLOCK_SHIFT
@@ -274,7 +274,7 @@ class Likelihood:
     def _set_noise(self, roots: Sequence[np.ndarray]) -> None:
         """Set the noise of the measured numbers from the roots of its covariance, in order."""
         ends = np.cumsum([0, *map(len, roots)]).tolist()
-        # numbers with correlated noise, and the inverse of their root
+        # groups of numbers with correlated noise, and the inverse of the root of their covariance
         self._whitening = [
             (slice(*pair), np.linalg.inv(root))
             for pair, root in zip(pairwise(ends), roots, strict=True)
@@ -285,7 +285,7 @@ class Likelihood:
     def _root_of_readings(self) -> np.ndarray:
         """Return the root of the covariance of peaks and arrivals, and correct their mean errors.
 
-        The most likely pulses are read with noise like that before the measured ones.
+        The most likely pulses are read with noise like the noise before the measured pulses.
         """
         from scipy.signal import fftconvolve
 
@@ -502,7 +502,7 @@ class Likelihood:
     def _runs(self, points: np.ndarray) -> Iterator[tuple[np.ndarray, list[Run]]]:
         """Yield complete runs, and the indices of their points."""
         problem, sensor = self._problem, self._problem.sensor
-        # forces are enough for samples, unless the halves of a sensor are unequal
+        # the sensor forces suffice for samples, unless the halves of a sensor are unequal
         forces = problem.measure == "traces" and sensor.front_mass is None
         for first in range(0, len(points), BATCH):
             cases = self._cases(points[first : first + BATCH])

@@ -1,9 +1,9 @@
 """Pulses of a measured trace, found in a smoothed copy with less noise.
 
 The definition is that of `first_pulse`, from 1 % of the largest force until below half of the
-running maximum. In a noisy trace, both conditions must hold by more than noise: a pulse starts
-where it rises above the noise, and ends where the force is below half by more than noise. The
-results for the pulse are computed from the samples, not from the copy.
+running maximum. In a noisy trace, both conditions must be exceeded by more than the noise: a pulse
+starts when the force rises above the noise, and ends when the force is below half by more than the
+noise. The results for the pulse are computed from the samples, not from the copy.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import numpy as np
 
 from granchain.analysis.pulse import PULSE_BEGINS, PULSE_ENDS
 
-# Uncertainty margin in standard deviations of the smoothed trace. In ten thousand samples
-# of Gaussian noise, none is above 4 except by chance. A pulse must be twice as high, because its
-# height and the level before it may each be wrong by the margin.
+# Uncertainty margin in standard deviations of the smoothed trace. In ten thousand samples of
+# Gaussian noise, none is above 4 except by chance. A pulse must be twice as high as this margin,
+# because its height and the level before it may each be wrong by the margin.
 DOUBT = 4.0
 # A zero-phase filter makes ripples before and after a jump of the force. For orders 1 to 8, they
 # stay below this fraction of the jump.
@@ -28,12 +28,13 @@ RIPPLES = 0.1
 # of an eighth of the pulse width. The latter reduces a Gaussian pulse by 4 %: 1/sqrt(1 + 8 ln
 # 2/64).
 CLEAR, SMOOTHEST = 300.0, 0.125
-# A dip between two tops of a pulse can be as narrow as a tenth of the pulse width, or 0.04 as the
-# standard deviation of a Gaussian (measured: Gharib and Hurmuzlu's law). Smoothing with a Gaussian
-# of this fraction of the width preserves nine tenths of its depth, 1/sqrt(1 + (1/2)^2).
+# A dip between two tops of a pulse can be as narrow as a tenth of the pulse width. The standard
+# deviation of a Gaussian of this width is 0.04 of the pulse width (measured: law of Gharib and
+# Hurmuzlu). Smoothing with a Gaussian of this fraction of the width preserves nine tenths of its
+# depth, 1/sqrt(1 + (1/2)^2).
 DIP_SCALE = 0.02
-# With fewer samples in the width, a dip may be lower between two samples than at either of them by
-# more than noise.
+# With fewer samples in the width, a dip between two samples may be deeper than both samples by more
+# than noise.
 DIP_SAMPLES = 60.0
 # Below this fraction of the height, a bump on the rise is not a separate top.
 SMALLEST_TOP = 0.1
@@ -52,21 +53,23 @@ NO_SUPPORT = 10.0
 FEW_PRODUCTS = 100_000
 # Largest number of pulses found in a trace.
 MOST_PULSES = 50
-# A ring is searched in this many widths behind a pulse, if they have enough samples, with so many
-# periods and decays over a width, next to a parabola and the tails of a pulse with so many decays
-# over a width. It must explain this fraction of the squares, and this multiple of what noise
-# explains (our choice): of 180 sensors without a ring, 16 have some motion that explains 0.3 of the
-# squares, and none 0.6; 59 of 60 visible rings do (tests/support/noise_kinds.py).
+# The search for a ring covers this many pulse widths after a pulse, if they have enough samples. It
+# tries these numbers of periods and decays per width, together with a parabola and tails of the
+# pulse that have these numbers of decays per width. A ring must explain this fraction of the sum of
+# squares, and this multiple of the fraction that noise explains (our choice). Of 180 sensors
+# without a ring, 16 have a motion that explains 0.3 of the sum of squares, and none explains 0.6.
+# Of 60 visible rings, 59 explain 0.6 (tests/support/noise_kinds.py).
 RING_WIDTHS, RING_SAMPLES = 3.0, 16
 RING_PERIODS, RING_DECAYS = np.geomspace(1.7, 8.0, 40), np.array([0.0, 0.2, 0.6, 1.2])
 RING_TAILS, RING_SHARE, RING_CLEAR = np.array([0.5, 1.0, 2.0, 4.0]), 0.6, 12.0
-# A ring that begins in the pulse is no sharp line: its power is averaged over these fractions of
-# its phase advance. They are chosen so that the errors cover, see docs/reliability.md, N12.
+# A ring that begins in the pulse is not a sharp spectral line, so its power is averaged over these
+# fractions of its phase advance. They are chosen so that the errors cover the true values, see
+# docs/reliability.md, N12.
 RING_LINES = np.array([0.7, 0.85, 1.0, 1.15, 1.3])
 # Largest exponent of the growth of a ring back to the top of the pulse (our choice), and smallest
 # amplitude as a fraction of the peak, below which the motion of the bead may look like a ring.
 RING_GROWTH, RING_LEAST = 2.0, 1.5e-3
-# A later pulse is above this fraction of the first, and ends its ring.
+# A later pulse that exceeds this fraction of the first pulse ends the ring.
 LATER = 0.1
 
 
@@ -100,7 +103,7 @@ class Noise:
 
     def of_sum(self, weights: np.ndarray) -> float:
         """Return the standard deviation of a weighted sum of consecutive samples [N]."""
-        # without a peak or an arrival there are no weights
+        # there are no weights if there is no peak or arrival
         if len(weights) and len(self.response) and self.size > 0.0:
             from scipy.signal import fftconvolve
 
@@ -395,7 +398,7 @@ def noise_from_samples(quiet: np.ndarray, least: float) -> Noise:
 def ring_in(after: np.ndarray, width: float, back: float, noise: Noise) -> tuple[float, float]:
     """Return the amplitude [N] and the phase advance of the ring behind a pulse; zeros if none.
 
-    It is the damped oscillation that explains most of the samples and stands out of the noise.
+    The ring is the damped oscillation that explains most of the samples, if it exceeds the noise.
 
     Parameters
     ----------
@@ -414,7 +417,7 @@ def ring_in(after: np.ndarray, width: float, back: float, noise: Noise) -> tuple
     if len(after) < RING_SAMPLES or not len(turns):
         return 0.0, 0.0
     t = np.arange(len(after))
-    # the pulse ends as exponentials, and the trace drifts
+    # exponentials for the end of the pulse, and a parabola for the drift of the trace
     tails = np.column_stack([np.vander(t / len(t), 3), np.exp(-np.outer(t, RING_TAILS / width))])
     tails = np.linalg.qr(tails)[0]
     after = after - tails @ (tails.T @ after)
@@ -454,7 +457,7 @@ class Smoothed(NamedTuple):
     doubt : float
         Uncertainty margin of a sample of `smooth` [N].
     sharp : array (n,)
-        Trace smoothed so little that no dip between two tops is filled. With few samples, the
+        Trace with so little smoothing that no dip between two tops is filled. With few samples, the
         lowest possible force about each sample [N].
     sharp_doubt : float
         Uncertainty margin of a sample of `sharp` [N].

@@ -30,7 +30,7 @@ OUTLYING = 5.0
 SEEN_RANGE = 0.01
 # Largest fraction of a variance that a fitted line removes. Our choice.
 LINE_SHARE = 0.5
-# Number of correlation times in a baseline from which its noise is known.
+# Smallest number of correlation times in a baseline that determines the noise.
 FEW_TIMES = 5.0
 # Prior deviation of the baseline's value, relative to its error from the baseline samples.
 UNKNOWN = 1e3
@@ -177,7 +177,7 @@ def _about_line(
 
     Rasmussen & Williams 2006, Gaussian processes for machine learning, eq. 2.41 and 2.42. The prior
     of the slope has mean 0. Its variance is the squared slope of the baseline beyond its error, and
-    at least a quarter of the error's square: noise that is slower than the baseline is a line.
+    at least a quarter of the error's square: over the baseline, slower noise looks like a line.
 
     Parameters
     ----------

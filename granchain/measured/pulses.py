@@ -275,7 +275,7 @@ def _shift_between(
     model_pulses, real_pulses = np.zeros_like(model), np.zeros_like(real)
     for i, k in enumerate(both):
         pulse = computed.pulses[k]
-        # Equally much of both, because the offset of the measured pulse is the unknown.
+        # Equal lengths of both traces, because the position of the measured pulse is the unknown.
         for cut, complete, time, at in (
             (model_pulses, model, grid, pulse.top),
             (real_pulses, real, measured.time, float(pulse.top + differences[i])),
@@ -311,11 +311,11 @@ def _shift_between(
             f"us {side} than at the other sensors compared with {label}, which is more than its "
             "width. It may be a different pulse"
         )
-    # Besides noise, a fraction of the uncertainty of the mean arrival due to shape, sampling, and
-    # baseline, because complete pulses are aligned.
+    # The uncertainty includes the noise, and a fraction of the uncertainty of the mean arrival due
+    # to shape, sampling, and baseline. It is a fraction, because complete pulses are aligned.
     mean = float(np.sum(errors**-2.0)) ** -0.5
-    # If the pulses differ too much for a bound of their correlation, the uncertainty is that of
-    # their arrivals.
+    # If the pulses are too different for a bound from their correlation, the uncertainty of the
+    # arrivals is used.
     return Number(
         value,
         math.hypot(aligned.error, OF_ARRIVALS * mean) if math.isfinite(aligned.error) else mean,

@@ -30,8 +30,8 @@ _PAIRS = ("law", "other_law")
 class Ranking(Answer, Generic[_Entry]):
     """Laws with their fits or equivalents, best first.
 
-    `ranking[0]` is the fit or the equivalent of the best law, and `len` and a loop go through all
-    of them. In a file they are groups.
+    `ranking[0]` is the fit or the equivalent of the best law. `len` and iteration apply to all
+    laws. In a file, each law is a group.
 
     Attributes
     ----------
@@ -175,8 +175,8 @@ def along_laws(
 ) -> tuple[dict[str, np.ndarray], dict[str, Label]]:
     """Return variables of several answers as columns along their laws, and the labels.
 
-    A number that a law does not have is nan. If its unit depends on the law, each law has a column
-    for itself.
+    A number that a law does not have is nan. If the unit depends on the law, each law has a
+    separate column.
     """
     data, labels = {}, {}
     for name in sorted(names):
@@ -347,7 +347,8 @@ def differences_of_laws(
     scatter = np.full(difference.shape, math.inf)
     count = len(blocks[0])
     for i, j in np.ndindex(scatter.shape):
-        # a single block has no scatter, nor does a law with as many parameters as numbers
+        # a single block has no scatter, and a law with as many parameters as numbers has none
+        # either
         free = min(freedom[i], freedom[j])
         if count > 1 and free > 0.0:
             variance = count * np.var(blocks[i] - blocks[j], ddof=1)

@@ -160,8 +160,8 @@ def reading_of(
     baseline = NO_BASELINE._replace(value=start, value_error=0.0, samples=LEAST_QUIET)
     small: tuple[NoisyPulse, float, float] | None = None
     fitted_samples = 0
-    # Twice, because the baseline is estimated before the pulse, and the pulse is found above the
-    # baseline.
+    # Two passes, because the baseline is estimated from the samples before the pulse, and the pulse
+    # is found relative to the baseline.
     for turn in range(2):
         force = recorded - baseline.at(np.arange(len(recorded)))
         smoothed = pulses_in(force, noise, filtered)
@@ -322,15 +322,15 @@ def _numbers_of_pulse(
             f"{1e6 * interval * (flat.stop - 1 - flat.start):.3g} us, as if the instrument "
             "clipped it. Peak, width, and impulse are not reported"
         )
-        # A few equal samples may belong to a round top.
+        # A round top may also have a few equal samples.
         long = flat.stop - flat.start
         position_error = position.error if math.isfinite(position.error) else long
         position = Number(
             0.5 * (flat.start + flat.stop - 1), max(OFF_MIDDLE * long, position_error)
         )
-    # A slope of the baseline shifts the peak, more so if the top is flat (a parabola with this half
-    # height). Behind a high-pass filter, the fall of the trace below its baseline is lost over the
-    # width of the pulse.
+    # A slope of the baseline shifts the peak. The shift is larger for a flat top (a parabola with
+    # this half height). With a high-pass filter, the signal lost over the width of the pulse equals
+    # the fall of the trace below its baseline.
     wide = right - left if len(halves) == 2 else 2.0 * halves[0]
     tilt = (
         math.hypot(baseline.slope, baseline.slope_error, fall / max(wide, 1.0))
@@ -442,7 +442,7 @@ def _short_baseline(
 def _with_fall(baseline: Baseline, smoothed: Smoothed, pulse: NoisyPulse) -> Baseline:
     """Increase the uncertainty of the baseline if the trace later falls below it.
 
-    Beads do not pull, so the baseline has drifted, evenly as far as is known.
+    Beads do not pull, so the baseline has drifted. The drift is assumed to be even.
     """
     after = smoothed.smooth[pulse.stop :]
     if not len(after) or after.min() > -2.0 * smoothed.doubt:
@@ -589,8 +589,8 @@ def _impulse_of(
     # The rule has four times the error with every other sample. The two halves of the samples
     # differ by twice that.
     sampling = abs(float(stretch[::2].sum() - stretch[1::2].sum())) / 3.0
-    # A jump lies anywhere between two samples and causes a fourth difference of three times its
-    # size. The top of a pulse with few samples does too.
+    # A jump can be anywhere between two samples, and it causes a fourth difference of three times
+    # its size. The top of a pulse with few samples causes one as well.
     by_jump = (
         0.0 if few else float(np.abs(np.diff(stretch, 4)).max(initial=0.0)) / 3.0 / math.sqrt(12.0)
     )
@@ -654,9 +654,9 @@ def pulse_end(
 def _shoulder(after: np.ndarray, height: float, doubt: float) -> np.ndarray:
     """Return where a force may rise between samples or within its margin, (n,) bool.
 
-    This is so where it hardly falls over a quarter of the time to its half: by less than half of
-    the margin, or by less than half of its fall before and after. A pulse with a single top always
-    falls by more.
+    This is the case if the force falls little over a quarter of the time to half height: by less
+    than half of the margin, or by less than half of its fall before and after. A pulse with a
+    single top always falls by more.
     """
     reach = max(1, int(np.argmax(after < PULSE_ENDS * height)) // 4)
     falls = np.append(after[:-reach] - after[reach:], np.full(reach, math.inf))
@@ -716,7 +716,7 @@ def readings_of(
             if reading.small_share < DISTURBANCE
             else max(SIMULTANEOUS * half_distance, 2.0 * interval)
         )
-        # the pulse of this sensor is one of them
+        # the pulse of this sensor is one of these simultaneous pulses
         if sum(abs(at - other) < tolerance for other in disturbance_times) > 1:
             size = f"{reading.small_height:.3g} N at {1e6 * at:.4g} us"
             notes.append(
@@ -777,7 +777,7 @@ def computed_pulse(
     if not pulse.complete:
         return ComputedPulse()
     before = pulse.top - float(time[np.argmax(force >= PULSE_BEGINS**2 * pulse.peak)])
-    # without an end, the last sample
+    # if the pulse does not end, the last sample
     after = float(time[pulse.end - 1 if pulse.end > 0 else -1]) - pulse.top
     return ComputedPulse(
         pulse.peak, pulse.arrival, pulse.width, pulse.impulse, pulse.top, before, after,

@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike
 
 from granchain.errors import GranchainError
 
-# Largest cutoff multiplied by the sampling interval. A period of the cutoff needs at least two
-# samples by the sampling theorem, because there is nothing to remove above it otherwise.
+# Largest cutoff multiplied by the sampling interval. By the sampling theorem, a period of the
+# cutoff needs at least two samples. At a higher cutoff, there is nothing to remove.
 NYQUIST = 0.5
 
 
@@ -169,7 +169,7 @@ class Sensor:
         interval : float
             Sampling interval [s].
         values : array (n, ...)
-            Samples along the first axis, starting without a force. Sensors along the second axis,
+            Samples along the first axis, starting without a force. The second axis is the sensors,
             if each has an individual high_pass.
 
         Returns

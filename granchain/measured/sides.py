@@ -154,7 +154,8 @@ class Measured:
         self.time, self.interval = trace.time, trace.interval
         self.raw_noise = [sample_noise(trace, column) for column in columns]
         stated_by, count = trace.about.uncertainty, len(labels)
-        # standard deviations: of a force from its calibration [1], of an arrival from its clock [s]
+        # standard deviations of forces due to the calibration [1], and of arrivals due to the clock
+        # [s]
         self.gain_error, self.time_error = (
             [errors[column] for column in columns]
             for errors in (stated_by.all_gain(count), stated_by.individual_errors("time", count))
@@ -167,7 +168,7 @@ class Measured:
         self._through = [noise.through(self._response(stated)) for noise in self.noises]
         filtered = stated.smooth(self.interval, raw)
         self.readings = self.read(filtered)
-        # the start of the pulse is known now, which gives more quiet samples; an ignored
+        # the start of the pulse is now known, so more quiet samples are available; an ignored
         # disturbance is not noise
         for k, reading in enumerate(self.readings):
             quiet = raw[: reading.baseline.samples, k]

@@ -42,7 +42,7 @@ from granchain.measured.headings import (
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-# Delimiters between cells, in the order of the trials. None is any white space.
+# Delimiters between cells, in the order in which they are tried. None means any white space.
 DELIMITERS = (";", "\t", ",", None)
 _EXPONENT_PATTERN = r"(?:[eE][+-]?[0-9]{1,3}+)?"
 # Unsigned numbers by decimal sign, and numbers in groups of three digits, which are read only if
@@ -57,8 +57,8 @@ _GROUPS = {
 }
 # 1.050 may be 1050 or 1.05.
 _EITHER = re.compile(r"[+-]?[1-9][0-9]{0,2}[.,][0-9]{3}")
-# A zero before other digits does not start a number, but may be part of one that a comma or a space
-# has split.
+# A zero before other digits does not start a number, but it may be the second part of a number that
+# a comma or a space has split.
 _LED = r"[+-]?0[0-9]"
 _THREE = re.compile("[0-9]{3}")
 # Beginning of a row of numbers with characters that no number has, such as 40'000.
@@ -81,7 +81,7 @@ _TWO_MEANINGS = {
     None: "spaces can be column separators or part of a number. Their meaning must be "
     "unambiguous. Export the file with semicolons or tabs between columns.",
 }
-# Formats that are not text, by their first bytes, and how Python reads them.
+# Formats that are not text: their first bytes, and the Python call that reads them.
 OTHER_FORMATS = {
     b"\x89HDF": ("HDF5", "xarray.open_dataset or h5py.File"),
     b"MATLAB 7.3": ("MATLAB", "h5py.File"),
@@ -393,7 +393,7 @@ def _numbers(
             f"the columns are not readable ({error}). Quotes must be closed in each line. Correct "
             "the file."
         ) from None
-    # Numbers with other characters take longer.
+    # Rows that contain other characters take longer to read.
     led = rf"(?:\A|[{separator or ''}\s]){_LED}"
     if (
         layout.decimal == "."
@@ -445,7 +445,7 @@ def _headings(
     above: list[_Row], places: tuple[int, ...], delimiter: str | None
 ) -> list[tuple[str, str | None, str]]:
     """Return name, unit, and factor of each column from the lines right above it."""
-    # If the first column is empty, these are keys too.
+    # If the first column is empty, it also contains keys.
     keys = {*KEYS, "date", "time"} if places[0] else {*KEYS}
     titles: list[list[str]] = []
     for row in [row for row in above if any(row.cells)][: -HEADINGS - 1 : -1]:

@@ -36,7 +36,7 @@ class Trace:
         Labels of the sensor beads, counted from 1 without the striker.
     gain : float, str, or sequence of them, optional
         Reading per newton, such as "18 mV/N", or a number by which the forces are divided; one for
-        all sensors or one per sensor. -1 turns the sign.
+        all sensors or one per sensor. -1 changes the sign.
     about : AboutTable or dict, optional
         Description, source, and uncertainty of the trace. Default: a measured trace.
 

@@ -39,8 +39,8 @@ FITTED_LENGTHS = tuple(2.0 ** (0.5 - 0.5 * i) for i in range(11))
 # lowest degrees with an odd term beyond the first, and with a curvature.
 TOP_DEGREE, FLANK_DEGREE = 3, 2
 # Order of the error of the shape. For a smooth pulse it is 4 by Taylor's series, because the first
-# term that the curves lack is two beyond their degree, or even. For skew pulses it is 1.5 if a
-# stretch is longer than this multiple of the distance to the half height, and 3 to 5 otherwise
+# missing term of the curves is two orders above their degree, or even. For skew pulses it is 1.5 if
+# a stretch is longer than this multiple of the distance to the half height, and 3 to 5 otherwise
 # (measured: hertz, flores, ma-liu).
 LONG_ORDER, LONG = 1.5, 1.2
 SHAPE_ORDER = 3.0
@@ -48,19 +48,19 @@ SHAPE_ORDER = 3.0
 LENGTH_RATIOS = (1.25, 3.0)
 # Largest difference of two estimates in standard deviations. If a longer stretch differs from a
 # shorter one by more, it does not have the shape of the pulse. For pulses with a kink before their
-# top (jankowski), 1 % of the positions are then wrong by more than 5 standard errors, compared with
-# 30 % otherwise.
+# top (jankowski), 1 % of the positions are wrong by more than 5 standard errors with this rule, and
+# 30 % without it.
 NO_NOISE = 1.5
 # One difference of two estimates may be small by chance. The uncertainty therefore covers the
 # differences of all estimates that are up to this many times less certain.
 ALIKE_UNCERTAIN = 1.75
-# A kink of the top between two samples is invisible, so its position is known to this fraction of
-# an interval at best.
+# If the top is a kink between two samples, the samples do not show its position, so the smallest
+# error of the position is this fraction of an interval.
 LEAST_PLACE = 0.01
 # A curve that misses the samples by this multiple of the noise does not have the shape of the
-# pulse. A kink may then be the top wherever the force is below its peak by less than the misfit.
-# The second number is the fraction of that stretch that counts as one standard deviation: six of
-# them reach its ends.
+# pulse. The top may then be a kink anywhere in the stretch in which the force is below its peak by
+# less than the misfit. The second number is the fraction of this stretch that counts as one
+# standard deviation; six standard deviations cover the stretch.
 MISFIT, HIDDEN_KINK = 2.0, 0.17
 # The misfit of a curve at a corner is of order 1 in the length of its stretch. For a smooth pulse
 # it is of order 4 by Taylor's series, and for the pulses of hertz and flores of order 2.0 to 3.9,
@@ -74,8 +74,8 @@ CORNER_ORDER, CORNER_SURE, NEXT_LONGER = 2.0, 3.0, 2.25
 # its mean square is 1/192.
 CORNER_HEIGHT = math.sqrt(27.0 / 4.0)
 # A sample, or the mean of two, that is this many standard deviations above the curve belongs to
-# another top. One of two thousand samples of Gaussian noise is. The last number is the smallest
-# error of a curve, as a fraction of the peak.
+# another top. In Gaussian noise, one of two thousand samples is that far above the curve. The last
+# number is the smallest error of a curve, as a fraction of the peak.
 UNEXPLAINED, EXACT = 3.3, 1e-4
 # Error between samples. A Gaussian pulse has the fourth difference 3 s^2/F at its peak F, where s
 # is the second difference. A parabola through three samples is wrong by 1/128 of the fourth
@@ -154,8 +154,8 @@ def _most_certain(fits: Sequence[_LocalFit], which: int, noise: Noise, reach: fl
     The estimates are from ever shorter stretches. The uncertainty covers the other estimates that
     are nearly as certain.
     """
-    # The noise of an estimate grows if samples are left out (Gauss and Markov). A short stretch
-    # that seems more certain mistakes a bump of the noise for the pulse.
+    # The noise of an estimate grows if samples are left out (Gauss and Markov). If a short stretch
+    # seems more certain, a bump of the noise was fitted instead of the pulse.
     by_rows = [noise.of_sum(fit.rows[which]) for fit in fits]
     by_noise = np.fmax([fit.noise[which] for fit in fits], np.fmax.accumulate(by_rows))
     shape, compared = [0.0] * len(fits), [False] * len(fits)
@@ -169,8 +169,8 @@ def _most_certain(fits: Sequence[_LocalFit], which: int, noise: Noise, reach: fl
                 shape[k], compared[k] = max(shape[k], shape_error), True
                 if math.isfinite(fit.noise[which]):
                     shape[i] = max(shape[i], _beyond_noise(difference, NO_NOISE * deviation))
-    # The longest stretches have no longer one for comparison. Two and three samples have the
-    # remainder of their interpolation.
+    # The longest stretches cannot be compared with longer ones. For two and three samples, the
+    # error is the remainder of the interpolation.
     estimates = [
         Number(fit.values[which], math.hypot(by_noise[k], shape[k] if fit.length > 1.0 else 0.0))
         for k, fit in enumerate(fits)

@@ -18,8 +18,8 @@ from granchain.store import Result
 
 # Ranges of the crank angle [deg]: STEADY for the ratio of the force in the slot to the force
 # without clearance, and CHANGE for the change of sides of the pin, after its acceleration has
-# changed sign and before the outer dead centre. Autiero et al. 2022, figures 11 and 14, show this
-# part.
+# changed sign and before the outer dead centre. Figures 11 and 14 of Autiero et al. 2022 show this
+# part of the revolution.
 STEADY, CHANGE = (30.0, 80.0), (60.0, 140.0)
 
 

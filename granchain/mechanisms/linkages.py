@@ -104,7 +104,7 @@ def friction_fraction(slip, m):
 
     It has the sign of the slip, and rises from 0 to its full value between two slip speeds. Wang,
     Liu & Liu 2022, sec. 5.1, doi:10.1016/j.ijmecsci.2022.107214, name the model but give no
-    formula; here it rises linearly.
+    formula. This function rises linearly.
     """
     fraction = (abs(slip) - m.slip_begin) / (m.slip_full - m.slip_begin)
     fraction = fraction if fraction > 0.0 else 0.0
@@ -188,7 +188,7 @@ def _scotch_yoke_surfaces(q0, q1, pin, m):
     distance = math.sqrt(x * x + y * y)
     nx, ny = x / distance, y / distance
     outward_speed = nx * pin[2] + ny * pin[3]
-    # Surfaces that the pin cannot touch here are given a distance.
+    # Surfaces that the pin cannot touch at this position get a positive distance.
     outer = inner = end = -m.pin
     ex = along = 0.0
     if -nx >= m.arc_cos:

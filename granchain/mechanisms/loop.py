@@ -45,7 +45,7 @@ def slip_of(surface, v0, v1):
 
 @hot
 def push_of(surface, friction, inverse_mass):
-    """Return how much a force of 1 N reduces the acceleration of the overlap [1/kg]."""
+    """Return the decrease of the acceleration of the overlap per force of 1 N [1/kg]."""
     first = surface[1] * (surface[1] + friction * surface[4]) * inverse_mass[0]
     return first + surface[2] * (surface[2] + friction * surface[5]) * inverse_mass[1]
 

@@ -207,7 +207,7 @@ def step_of_mechanism(case: MechanismCase, contacts: Contacts) -> TimeStep:
     speed = (m.crank * m.speed + abs(case.start.slider_velocity)) * math.sqrt(
         m.slider_mass * inverse
     )
-    # Two equal bodies, each of twice the effective mass, with one surface after the other.
+    # Two equal bodies with twice the effective mass represent each surface in turn.
     bodies = Masses(
         mass=np.full(2, 2.0 / inverse),
         velocity=np.array([0.5 * speed, -0.5 * speed]),

@@ -1,5 +1,5 @@
-"""Periodic orbits of a conservative chain (breathers). Their period is free, and they form families
-that depend on energy, amplitude, or period, or on a parameter of the case."""
+"""Periodic orbits of a conservative chain (breathers). No drive determines their period. They form
+families that depend on energy, amplitude, or period, or on a parameter of the case."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from granchain.studies.images import INSTANTS, Images, Runners
 from granchain.waves.modes import modes
 
 HOLDS = ("energy", "amplitude")
-# Length of the run that finds the first turns of a guess, in periods.
+# Length of the run that finds the first turning points of a guess, in periods.
 SEEN_PERIODS = 2.6
 # Largest deviation of the next turn from a guess's period, as a fraction of the period.
 NEAR_RETURN = 0.3
@@ -102,7 +102,7 @@ class Breathers:
     unknowns = 1
     # absolute tolerance of the breather with half the step
     closes = CLOSED
-    # contact histories, which the contacts of a conservative chain do not have
+    # no contact histories, because the contacts of a conservative chain have none
     history = None
     advice = "the orbit at a smaller amplitude or another period"
 
@@ -222,7 +222,7 @@ class Breathers:
     def energy_error(self, shot: Shot, finer: np.ndarray) -> float:
         """Return the discretization error of the energy [J], from the state in half steps."""
         energy, finer_energy = (self.chain.energy(y * self.grid.scale) for y in (shot.state, finer))
-        # the energy depends on the square of the state, which closes to its residual
+        # the energy depends on the square of the state, whose closing error is the residual
         closed = 2.0 * max(shot.residual, CLOSED) * abs(energy)
         return SAFETY * 4.0 / 3.0 * abs(finer_energy - energy) + closed
 
@@ -276,7 +276,7 @@ class Breathers:
         # a third of the change from doubling step and differences. For a modulus, half of it,
         # because a modulus of a stable orbit differs from 1 by its error. Add the errors from
         # rounding and from the curvature of the law over a difference, which are larger if a
-        # contact opens with d^1.5. If two multipliers meet, these errors enter as a root.
+        # contact opens with d^1.5. If two multipliers meet, the square root of these errors counts.
         power = 1.5 if shot.course.lowest.min() <= MOVED * self.grid.overlap else 2.0
         curved = rounding_of(steps) + MOVED**power * np.abs(shot.jacobian).max()
         entered = np.minimum(weight * curved, math.sqrt(curved))
@@ -367,7 +367,8 @@ def breather_search(
     runners.expect(USUAL_SHOTS * family.shooting().runs)
 
     def shoot(unknowns: np.ndarray) -> Shot:
-        # a period near 0 closes every state; `newton` halves a step that leads there
+        # with a period near 0, every state returns to itself; `newton` halves a step towards such a
+        # period
         if not 0.5 < unknowns[-1] < 2.0:
             raise RunError("period")
         return family.shooting(turn.period * float(unknowns[-1])).shoot(unknowns[:-1])
@@ -454,7 +455,7 @@ def _first_turning_point(case: Case, state: np.ndarray, span: float) -> TurningP
     u, v = (np.hstack([getattr(seen, kind + name) for kind in kinds]) for name in names)
     time = seen.snapshot_time
     v[0] = state[n:]
-    # an initial state at rest is a turn
+    # an initial state at rest is a turning point
     bead = int((np.abs(u).max(axis=0) if v[0].any() else np.abs(u[0])).argmax())
     side = np.sign(u[np.abs(u[:, bead]).argmax() if v[0].any() else 0, bead])
     speed = side * v[:, bead]

@@ -1,5 +1,5 @@
 """Branches of periodic orbits versus a parameter of the case, by pseudo-arclength continuation,
-with the points where they turn back or lose stability."""
+with the points at which they turn back or lose stability."""
 
 from __future__ import annotations
 
@@ -48,20 +48,22 @@ from granchain.studies.images import Runners
 FIRST, LONGEST, LEAST_LENGTH = 0.02, 0.05, 1e-5
 # Longest step in which a contact may begin to open, because test functions have a kink there.
 GRAZES = 1e-3
-# Largest distance at which a named point is searched with half the time step. Our choice.
+# Largest distance from a special point in the search for the same point with half the time step.
+# Our choice.
 FARTHEST = 4.0 * LONGEST
-# Largest residual of a breather that results from energy drift where contacts open. Our choice.
+# Largest residual of a breather due to the energy drift of opening contacts. Our choice.
 DRIFT_RESIDUAL = 1e-6
 # Target and maximum number of corrections per step.
 AIMED, MOST = 4, 8
 # Smallest cosine between the tangents of neighbouring orbits: about 26 degrees.
 STRAIGHT = 0.9
-# Tolerance of the position of a named point, as a fraction of the step that contains it.
+# Tolerance of the position of a special point, as a fraction of the step that contains it.
 POSITION_TOLERANCE = 1e-3
 # Growth factor of the states at which the coordinates of a branch are rescaled.
 GROWN = 1.3
 # Largest difference between a file's first orbit and that of the call that resumes it, relative to
-# its state. Both close to 1e-8, and two orbits of one case differ by more. Our choice.
+# its state. Both orbits are accurate to 1e-8, and two different orbits of one case differ by more.
+# Our choice.
 SAME_ORBIT = 1e-3
 # Maximum number of orbits of a branch.
 MOST_ORBITS = 2000
@@ -337,7 +339,7 @@ def branch_of(
     provenance = {
         "start_case_json": canonical(first.as_given(), ordered=True),
         "request_sha256": path.request_sha256,
-        # one record per line
+        # one law record per line
         "law_json_at_ends": "\n".join(_law_texts(path)),
         **law_provenance(case),
     }
@@ -857,7 +859,8 @@ class Path:
             here, above, below = turned(np.array([y, y + vector, y - vector]))
             if (
                 np.abs(turned(image) - shooting.images(turned(moved))).max() <= 1e-9 * size
-                # close to a branch point, such a closing error allows a distance of its root
+                # close to a branch point, the error of the state can be the square root of the
+                # closing error
                 and np.abs(here - y).max() <= 10.0 * math.sqrt(CLOSED) * size
                 # the vector is mapped to its negative, and not to itself
                 and (above - below) @ vector < 0.0
@@ -956,8 +959,8 @@ def continuation(
     * a period doubling, where a multiplier passes -1;
     * a Neimark-Sacker point, where a pair of multipliers leaves the unit circle;
     * a pitchfork or a branch point, where another branch crosses;
-    * a grazing, where a contact starts to open. The slope of the map has a kink there, so no test
-      function is used across it.
+    * a grazing, where a contact starts to open. The derivative of the map is not smooth at this
+    point, so no test function is used across it.
 
     The residual indentation of contacts stays constant along a branch. The branch ends where it
     would grow.

@@ -40,7 +40,7 @@ from granchain.orbits.shooting import (
 from granchain.studies.images import Images, Runners
 
 # Minimum number of consecutive periods with constant contact histories, and the number after which
-# they are steady even if the chain is not periodic. Our choice.
+# the histories count as steady even if the motion is not periodic. Our choice.
 QUIET, RESTLESS = 10, 500
 # Maximum number of periods. Our choice: at a loss of 0.1 % per period, it is enough to reach
 # rounding.
@@ -49,8 +49,8 @@ MOST_PERIODS = 40_000
 SETTLED_GROWTH = 1e-12
 # Relative tolerance of the contact histories of an orbit, which is accurate to 1e-8.
 MEETS = 1e-7
-# Relative tolerance of a steady state, its reduction from one attempt to the next, and the maximum
-# number of attempts.
+# Relative tolerance of a steady state, its reduction factor from one attempt to the next, and the
+# maximum number of attempts.
 COMES, NEARER, MOST_TRIES = 1e-4, 1e-3, 5
 # Relative tolerance of the drive period.
 SAME_PERIOD = 1e-9
@@ -186,8 +186,9 @@ class Driven:
         """Return the multipliers; for a long chain without a Jacobian, the largest ones."""
         if not self.errors:
             return Stability(*self.multipliers(shot))
-        # if all motion decays at one rate, multipliers form pairs with equal products, and those of
-        # a stable orbit have equal moduli, which Arnoldi's method does not separate
+        # if all motion decays at one rate, the multipliers form pairs with equal products. For a
+        # stable orbit, all moduli are then equal, and Arnoldi's method does not separate the
+        # multipliers.
         few = not shot.dense and not shot.shooting.chain.decays_evenly
         values, vectors = (
             largest_multipliers(shot.shooting, shot.state) if few else self.multipliers(shot)
@@ -210,7 +211,7 @@ class Driven:
 
     def special_point_tests(self, node: Any, after: Any) -> dict[str, Callable[[Any], float]]:
         """Return functions that change sign at special points of a branch."""
-        # excludes points where this branch turns back
+        # excludes points at which this branch turns back
         return {
             "branch point": lambda node: float(
                 node.side * np.abs(node.stability.values - 1.0).min()
@@ -222,7 +223,8 @@ class Driven:
     ) -> list[tuple[Callable[[Any], float], str]]:
         """Return the function that changes sign where a pair of multipliers leaves the circle.
 
-        Each of the crossings moves one multiplier across the circle; a pair moves two more.
+        Each of the `crossings`, other special points in the step, moves one multiplier across the
+        circle, and a pair moves two more.
         """
         counts = [_outside(node), _outside(after)]
         if abs(counts[1] - counts[0]) <= crossings:

@@ -85,12 +85,12 @@ class Orbit(Answer):
     contact : (n_contacts,) array
         Labels of the contacts.
     opens : (n_contacts,) bool array
-        Whether each contact opens during the orbit. The multipliers are then those of a map with
-        kinks.
+        Whether each contact opens during the orbit. The multipliers then belong to a map whose
+        derivative is not smooth.
     touches : (n_contacts,) bool array
         Whether the largest overlap of each contact in the orbit is the largest of its history. The
-        multipliers are then those of perturbations that do not increase it; a larger perturbation
-        increases the residual indentation.
+        multipliers then apply to perturbations that do not increase this overlap; other
+        perturbations increase the residual indentation.
 
     Examples
     --------
@@ -198,7 +198,7 @@ def orbit(
     drive are ignored. The columns of the Jacobian DP are central differences; its eigenvalues are
     the Floquet multipliers (Seydel 2010, doi:10.1007/978-1-4419-1740-9, secs. 7.2 and 7.4). Their
     error is estimated from the orbit in steps of twice the length, with twice the differences: a
-    third of the change, half of the change of a modulus, and all of it if contacts open.
+    third of the change, half of the change of a modulus, and the complete change if contacts open.
 
     For a driven chain of more than 60 beads, no columns are computed. GMRES (Saad & Schultz 1986,
     doi:10.1137/0907058) gives the step, and Arnoldi's method (Lehoucq, Sorensen & Yang 1998,
@@ -244,9 +244,9 @@ def orbit(
     Raises
     ------
     CaseError
-        If the chain has no harmonic drive, has no static load, has a striker, or is not held in
-        place; if the period is not a multiple of that of the drive, or has fewer than 20 steps; or
-        if the guess is of another chain or phase.
+        If the chain has no harmonic drive, has no static load, has a striker, or has neither walls
+        nor on-site springs; if the period is not a multiple of that of the drive, or has fewer than
+        20 steps; or if the guess is of another chain or phase.
     RunError
         If no orbit is found, or if contact histories do not become steady or change during the
         orbit. The message gives the residual, and `.result` the best orbit.

@@ -3,8 +3,8 @@ points, which are periodic orbits.
 
 Newton's method takes full steps, and halves those that do not converge. One run of many members
 gives the end of a period and its Jacobian, and the closing error measures convergence.
-scipy.optimize.root would request the Jacobian at each trial or separately, and would end by the
-size of steps.
+scipy.optimize.root is not used, because it requests the Jacobian separately or at each trial, and
+its convergence criterion is the size of the steps.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from granchain.studies.images import Course, Images, Runners
 from granchain.waves.modes import modes
 
 # Displacement of a state for a column of the Jacobian, relative to the smallest static overlap.
-# Smaller ones lose digits to rounding, larger ones add errors from the curvature of the law.
+# Smaller displacements lose digits to rounding, and larger displacements add errors from the
+# curvature of the law.
 MOVED = 1e-4
 # Minimum number of steps per period. Our choice: with fewer, an oscillation is not resolved.
 FEWEST_STEPS = 20
@@ -41,7 +42,7 @@ MOST_HALVINGS = 6
 # Number of beads above which the columns of the Jacobian cost more than the required directions.
 MOST_DENSE = 60
 # Relative tolerances of a linear solution and of a multiplier. Our choice: each Newton step reduces
-# the residual to the first, and the discretization error exceeds the second.
+# the residual by the first, and the discretization error of a multiplier exceeds the second.
 SOLVED, ARNOLDI_TOLERANCE = 1e-3, 1e-7
 # Number of computed multipliers, and of the directions for them.
 LARGEST_MULTIPLIERS, DIRECTIONS = 6, 40
@@ -97,7 +98,7 @@ def period_grid(case: Case, one_period: Case, runners: Runners) -> PeriodGrid:
             f"s. At least {FEWEST_STEPS} are required. Reduce time.step, for example to "
             f"{period / 100.0:.3g} s{', or use a lower drive frequency' * bool(case.drives)}."
         )
-    # an even number, such that steps of twice the length are stable
+    # an even number, for which steps of twice the length are stable
     steps = max(planned.n_steps, math.ceil(2.0 * period / planned.limit))
     overlap = float(chain.overlaps.min())
     scale = np.repeat([overlap, omega * overlap], chain.bodies)

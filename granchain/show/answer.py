@@ -161,7 +161,7 @@ def arranged_blocks(
 
 
 def answer_in_words(variables: Mapping[str, Variable]) -> str:
-    """Return the variables that answer what was computed, with their ranges."""
+    """Return the most important variables of an answer, with their ranges, in one sentence."""
     clauses = []
     for name in ANSWERING:
         values = np.ravel(variables[name].data) if name in variables else np.empty(0)
@@ -421,7 +421,8 @@ def setup_blocks(case: Mapping[str, Any], varied: Iterable[str]) -> list[Block]:
 def inputs_of(case: Mapping[str, Any], name: str) -> dict[str, Any]:
     """Return the inputs of a contact law in a completed case: of [contact], a segment, or a wall.
 
-    A law that a study varies has the inputs of the case that it knows, and its defaults.
+    For a law that a study varies, the inputs are those of the case that the law has, and its
+    defaults.
     """
     ends = case.get("ends", {})
     tables = [
@@ -465,7 +466,7 @@ def equation_blocks(law: type[ContactLaw]) -> list[Block]:
     """Return the equation of a law with its symbols, or the source of a user's law."""
     printed = equations().get(law.name) if law.__module__.startswith("granchain.contact.") else None
     if printed is None:
-        # with the base classes in the same file
+        # includes the base classes in the same file
         classes = [base for base in law.__mro__ if base.__module__ == law.__module__]
         with suppress(OSError, TypeError):
             return [Boxed("Source of the law", "\n\n".join(map(inspect.getsource, classes)))]

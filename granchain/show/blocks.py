@@ -210,7 +210,7 @@ def document(title: str, blocks: Iterable[Block], author: str = "", date: str = 
 def figure_in_html(picture: DrawnFigure, number: int) -> str:
     """Return a figure with its caption in HTML, or the reason why it is not available.
 
-    The text above the axes of other figures is in the caption. The identifiers in the image contain
+    For new figures, the text above the axes is in the caption. The identifiers in the image contain
     the number of the figure, because a page has several images.
     """
     import matplotlib

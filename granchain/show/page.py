@@ -49,7 +49,8 @@ LARGEST_RUN = 5e8
 # Largest number of contacts in the menu.
 MOST_CONTACTS = 2000
 COPY = "navigator.clipboard.writeText(texts.data[name][0])"
-# The texts are elements of the page: a widget of Bokeh would arrange the page again at each change.
+# The texts are elements of the page, because with widgets Bokeh would compute the layout again at
+# each change.
 SHOW = """for (const [name, [text]] of Object.entries(texts.data))
     document.getElementById(name).textContent = text"""
 
@@ -259,7 +260,7 @@ class Page:
         """Choose a law, with examples for the inputs that it needs and the case does not have."""
         if new in (self.case.contact.law, None) or new not in laws():
             return
-        # Imported when it is used, so that the page opens sooner; figures below as well.
+        # Imported here, so that the page opens sooner; this also applies to the figures below.
         from granchain.certificates import example_inputs
 
         law = law_named(new)
@@ -365,7 +366,7 @@ class Page:
                 notes.append(note)
         except Outdated:
             return
-        except Exception as error:  # in a thread, nobody else would report it
+        except Exception as error:  # in a thread, no other code would report it
             text = str(error) if isinstance(error, GranchainError) else repr(error)
             self.later(partial(self.fail, number, text))
         else:
@@ -393,7 +394,7 @@ class Page:
         self.write(numbers=text, status=status)
 
     def say(self, text: str) -> None:
-        """Show what the page does."""
+        """Show the current activity."""
         self.write(status=text)
 
     def write(self, **texts: str) -> None:
@@ -445,7 +446,7 @@ class Page:
             self._save(".pdf", force_traces(self.result).savefig)
 
     def _save(self, ending: str, write: Callable[[Path], object]) -> None:
-        """Save under the first name that is free. The page cannot choose it."""
+        """Save under the first unused name. The page cannot choose the name."""
         path, number = self.explorer.folder / f"{self.stem}{ending}", 2
         while path.exists():
             path, number = path.with_name(f"{self.stem}-{number}{ending}"), number + 1

@@ -258,7 +258,7 @@ class Plots:
                 show_ends(axis, *rounded_ends(values))
 
     def keep(self) -> None:
-        """Lay the present run under the next ones."""
+        """Show the present run behind later runs."""
         for name, source in self.references.items():
             source.data = dict(self.sources[name].data)
 

@@ -68,7 +68,7 @@ class Explorer:
     Attributes
     ----------
     url : str
-        Address of the page. It contains a random word, so that others cannot guess it.
+        Address of the page. It contains a random string, so that others cannot guess it.
     case : Case
         Case of the last run that the page showed.
     result : Result or None

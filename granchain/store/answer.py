@@ -177,7 +177,7 @@ class Answer:
         if name.startswith("_"):
             raise AttributeError(name)
         if hasattr(type(self), name):
-            # a property has raised an AttributeError, which is raised again
+            # a property raised this AttributeError, so raise it again
             return object.__getattribute__(self, name)
         if name in self.__dict__.get("unread", {}):
             raise AttributeError(
@@ -323,8 +323,8 @@ class Answer:
     def equals(self, other: Any) -> bool:
         """Return whether another answer has the same content.
 
-        Compared are the class, title, law, messages, and all variables bit for bit, but not when
-        and where the answer was computed.
+        The comparison includes the class, title, law, messages, and all variables bit for bit, but
+        not the time and the system of the computation.
 
         Parameters
         ----------
@@ -536,7 +536,7 @@ class Result(Answer):
         self._begin(case, law, None, (), provenance)
         self.status = Status(status)
         self._state = state if self.status is Status.COMPLETE else None
-        # a user who stopped the run waits for the file
+        # fast, because a user who has stopped the run waits for the file
         self._packed = self.status is not Status.INTERRUPTED
         self.time_step = float(time_step)
         self.messages = [Message(storable(text), bool(warning)) for text, warning in messages]
@@ -810,7 +810,7 @@ class StoredEnsemble:
             )
             laws = self._about["laws"]
             law_sha256, record = laws["records"][laws["of_run"][index]]
-        # without the entries that belong to all runs together
+        # omits the entries that belong to all runs together
         result.provenance = {
             name: self.provenance[name]
             for name in self.provenance
