@@ -43,7 +43,7 @@ class Numbers:
 def canonical(value: Any, ordered: bool = False) -> str:
     """Return data as one line of JSON that is the same for equal data.
 
-    With `ordered`, keys stay in their order, which determines the order of changes in a title.
+    With `ordered`, the keys are not sorted.
     """
     return json.dumps(value, sort_keys=not ordered, separators=(",", ":"), allow_nan=False)
 

@@ -45,8 +45,8 @@ STEPS_AT_ONCE = 2**20
 # Number of steps at the start that are all recorded. The long recoveries of heavily damped contacts
 # are recorded at every 2^n-th step, so that they add between one and two times as many records.
 CLOSELY = 2**17
-# Fraction of the impact energy below which two bodies that still touch are stuck: even if they
-# separated later, the restitution would be below 1e-6.
+# Fraction of the impact energy below which two bodies that still touch are stuck: if they separated
+# later, the restitution would be below 1e-6.
 STUCK = 1e-12
 
 
@@ -665,7 +665,7 @@ class ContactRecord:
     def replaced_by(self, longer: ContactRecord) -> ContactRecord:
         """Return the record of a longer run of the same motion.
 
-        If the longer record has a stride, the steps that are all recorded here are kept.
+        If the longer record has a stride, this record still supplies the first steps.
         """
         if longer.close:
             return longer
@@ -685,7 +685,7 @@ class ContactRecord:
         """
         parts = [np.gradient(self.overlap[: self.close], dt)]
         if self.steps.size > self.close:
-            # from the last close sample, so that each sample has neighbours
+            # starts at the last close sample, so that each sample has neighbours
             parts.append(
                 np.gradient(self.overlap[self.close - 1 :], dt * self.steps[self.close - 1 :])[1:]
             )

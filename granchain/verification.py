@@ -25,11 +25,11 @@ from granchain.store import Answer, Label, Result
 # Steps in units of the case's step: with twice the step, or without it if twice the step is outside
 # the tested range.
 AROUND, BELOW = (2.0, 1.0, 0.5), (1.0, 0.5, 0.25)
-# If these steps do not confirm the order, one more step is used, in units of the finest. Each step
-# crosses a kink of the force at another position, so an error of order two has a scattered factor.
-# For the built-in steel-chain, sets of three steps, each half of the previous one, from 4 to 1/8
-# automatic steps, show the orders 0.80, 2.83, 1.15, and 3.48. The four steps from 2 to 1/4 show
-# 1.99.
+# If these steps do not confirm the order, one more step is used, in units of the finest. With each
+# step, a kink of the force has another position within its step, so the factor of an error of order
+# two scatters. For the built-in steel-chain, sets of three steps, each half of the previous one,
+# from 4 to 1/8 automatic steps, show the orders 0.80, 2.83, 1.15, and 3.48. The four steps from 2
+# to 1/4 show 1.99.
 FOURTH = 0.5
 # The order of every law is tested up to this many automatic steps. No larger step is recommended.
 TESTED = 10.0
@@ -315,7 +315,7 @@ def at_step(case: Case, step: float, close: int, instants: float, coarser: bool)
     }
     changes["snapshots"] = {"interval": instants}
     if coarser:
-        # for comparison only, so its energy balance may exceed the bound of the case
+        # this run is only for comparison, so its energy balance may exceed the bound of the case
         changes["energy.bound"] = max(case.energy.bound, 1.0)
     return run_to_end(case.replace(**changes))
 
@@ -390,7 +390,8 @@ def sensor_errors(
         [measured_pulses(result, n) for result, n in zip(results, common, strict=True)],
         [measured_pulses(results[case_index], every)],
         [measured_pulses(results[case_index])],
-        # samples with the interval of the case, at each possible position on the pulse, and closer
+        # samples with the interval of the case, at each possible position on the pulse, and samples
+        # at shorter intervals
         [measured_pulses(results[-1], finer, phase) for phase in range(finer)],
         [measured_pulses(results[-1])],
     )

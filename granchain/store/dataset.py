@@ -67,7 +67,8 @@ if TYPE_CHECKING:
     from granchain.case import Case
     from granchain.store.answer import Result
 
-# Values in one chunk: 256 KiB of f8, compressed well and read quickly at any number of columns.
+# Number of values in one chunk: 256 KiB of f8. Such chunks compress well and are read quickly for
+# any number of columns.
 CHUNK = 32768
 # Smallest array in checksummed chunks [bytes]. Smaller arrays are contiguous: chunks would take
 # half of the time to save 70 beads.
@@ -75,17 +76,19 @@ CHUNKED_FROM = 2**14
 # Arrays with more bytes are compressed. Compressing arrays of one chunk would take half of the time
 # to save 70 beads, for 0.3 MB.
 COMPRESSED_FROM = 8 * CHUNK
-# Forces of a chain of 70 beads take 1 % more space than at level 4, and half of the time.
+# Level of compression. Compared with level 4, forces of a chain of 70 beads take 1 % more space and
+# half of the time.
 COMPRESSION_LEVEL = 1
 # Bytes that are written to a file at once.
 WRITTEN_AT_ONCE = 16 * 1024**2
-# Upper limits on the bytes of a file without its data: texts and attributes, and per variable.
+# Upper limits on the bytes of a file without its data: for all texts and attributes, and for each
+# variable.
 BESIDE_DATA, BESIDE_VARIABLE = 2**18, 2**11
 # Deflate packs at most 258 bytes into 2 bits (RFC 1951: longest match; one bit each for length and
-# distance): 1032 times. A file has more in it than packed zeros, so its data never reach 1000 times
+# distance): 1032 times. A file contains more than packed zeros, so its data never reach 1000 times
 # its size.
 LARGEST_RATIO = 1000
-# No file of an ensemble has more bytes. It is read run by run.
+# Maximum number of bytes of the file of an ensemble, which is read run by run.
 LARGEST_ENSEMBLE = 2**40
 # Groups of the final state of a run and of the state that it started from, and group of the origin.
 STATES, PROVENANCE = ("state", "initial_state"), "provenance"
@@ -155,11 +158,12 @@ def new_hdf5(path: str | os.PathLike[str], overwrite: bool, needed: float) -> It
 
     space = int(needed) + BESIDE_DATA
     with new_file(path, overwrite, (OUTPUT_MARK,), space + CHECKSUM_LENGTH) as partial:
-        # the claim is the lock; of each column of an ensemble four chunks are in memory
+        # no locking by HDF5, because the claim is the lock; four chunks of each column of an
+        # ensemble are in memory
         with h5py.File(partial, "w", rdcc_nbytes=4 * 8 * CHUNK, locking=False) as file:
             with partial.open("r+b") as disk:
                 reserve_space(disk.fileno(), space + CHECKSUM_LENGTH)
-            # first of all: this attribute identifies a file of granchain
+            # written first, because this attribute identifies a file of granchain
             file.attrs.create(OUTPUT_MARK.decode(), FORMAT, dtype=h5py.string_dtype())
             yield file
             file.flush()
@@ -219,7 +223,7 @@ class _Writer:
         from h5py import h5g
 
         for name, value in content.attributes.items():
-            # the mark of a file has been written first
+            # the mark of the file has been written before
             if not root or name != OUTPUT_MARK.decode():
                 self.attribute(group, name, value)
         self.variables(group, content.variables, str(content.attributes.get("law", "")))
@@ -316,7 +320,7 @@ def chunks_of(shape: tuple[int, ...]) -> tuple[int, ...]:
 def stored_bytes(variable: Variable) -> int:
     """Return an upper limit on the bytes of the data of a variable in a file."""
     if hasattr(variable.data, "id"):
-        # a dataset that is in the file already
+        # a dataset that is already in the file
         return 0
     if variable.data.dtype.kind == "O":
         return sum(len(str(text).encode()) + 64 for text in np.ravel(variable.data))
@@ -419,7 +423,7 @@ def datasets_of(file: Any, most: int) -> dict[str, Any]:
 
     datasets: dict[str, Any] = {}
     members: list[tuple[str, Any]] = []
-    # each link once, also if a group is a member of itself
+    # follow each link once, because a group may be a member of itself
     file.visititems_links(lambda *link: members.append(link))
     for path, link in members:
         if not isinstance(link, h5py.HardLink):
@@ -636,7 +640,7 @@ class EnsembleWriter:
             names = {}
             for name, variable in result.variables.items():
                 if variable.dims == (name,) and name in LABELS:
-                    # copied, because the data may be in a mapped file; equal labels once
+                    # copied, because the data may be in a mapped file; equal labels are stored once
                     labels = self._distinct_labels.setdefault(
                         (name, variable.data.tobytes()), variable.data.copy()
                     )
@@ -678,7 +682,7 @@ class EnsembleWriter:
             number += 1
             column = f"{name}_{number}"
         if column not in self._columns:
-            # complete runs, a power of two of them, so that batches start at chunk boundaries
+            # a power of two of complete runs, so that batches start at chunk boundaries
             runs = 1 << max(
                 0, min(self._count, CHUNK // max(1, math.prod(like.shape))).bit_length() - 1
             )
@@ -766,7 +770,7 @@ class EnsembleWriter:
             **({"coordinates": " ".join(self.varied)} if self.varied else {}),
         }
         # the first case, all cases in parts, the variables of each kind of run, and the hash of the
-        # data of each run, which is that of a file of this run
+        # data of each run, which equals the hash in a file of this run
         about = {
             "versions": versions(),
             "source_hash": source_hash(),
@@ -815,7 +819,7 @@ def ensemble_file(
 
 
 def room_of_ensemble(path: str | os.PathLike[str], cases: Sequence[Case]) -> float:
-    """Return the size of the file of many runs [bytes], at most, if the disk has room for it.
+    """Return an upper limit on the size of the file of many runs [bytes].
 
     Raises
     ------

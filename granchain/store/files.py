@@ -23,15 +23,16 @@ from typing import Any, BinaryIO
 from granchain import portable
 from granchain.errors import FileError, MissingPackage, printable
 
-# Lock files of this process, with the process (a fork inherits this table, but not the claim) and
-# the thread.
+# Lock files of this process, with its number, because a fork inherits this table but not the claim,
+# and with the thread.
 _CLAIMS: dict[str, tuple[int, int]] = {}
 # Unfinished files and empty folders, with the process that created them. They are deleted if the
 # process ends early.
 PASSING: dict[Path, int] = {}
 
-# Largest number of bytes of a file name: 255 of common file systems, without what temporary names
-# add: ".NAME.chk.PID.THREAD.part", with 7 digits of a process, 15 of a thread, and a reserve.
+# Largest number of bytes of a file name: 255 of common file systems, minus the additions of
+# temporary names: ".NAME.chk.PID.THREAD.part", with 7 digits of a process, 15 of a thread, and a
+# reserve.
 LONGEST_NAME = 255 - 48
 
 # Ending of the checkpoint, which a run writes next to its output with the same claim.
@@ -42,8 +43,8 @@ LARGEST_FILE = 4 * 1024**3
 
 # Last line of a file: the hash of all bytes before it. It follows the end of the HDF5 data, where
 # other programs do not read. HDF5 hangs on some damaged files (1 in 264 with a few flipped bits,
-# HDF5 2.0.0), so damage must be detected before it reads. A program that edits the file removes the
-# line, which every reader reports.
+# HDF5 2.0.0), so damage must be detected before HDF5 reads the file. A program that edits the file
+# removes the line, and every reader reports this.
 CHECKSUM = b"\ngranchain sha256 %s\n"
 # Bytes that are read or written at once.
 BYTES_AT_ONCE = 16 * 1024**2
@@ -102,8 +103,8 @@ def refusing(
 def claim(path: str | os.PathLike[str], overwrite: bool = False) -> Iterator[None]:
     """Reserve the right to write a file, so that an obstacle is reported before a long run.
 
-    The claim is a lock on the file `.<name>.lock` next to it, which ends with the process that
-    holds it. `Result.save` inside the claim uses it.
+    The claim is a lock on the file `.<name>.lock` next to it, and the lock ends with the process.
+    `Result.save` inside the claim uses this lock.
 
     Parameters
     ----------
@@ -123,7 +124,7 @@ def claim(path: str | os.PathLike[str], overwrite: bool = False) -> Iterator[Non
     target = end_of_links(path, overwrite)
     lock = FileLock(target.parent / f".{target.name}.lock", blocking=False)
     holder, key = (os.getpid(), threading.get_ident()), os.path.realpath(lock.lock_file)
-    # inside another claim of the same run
+    # the same run already has the claim
     nested = _CLAIMS.get(key) == holder
     with sentences(target):
         _check_target(target, overwrite, (OUTPUT_MARK,))
@@ -141,7 +142,7 @@ def claim(path: str | os.PathLike[str], overwrite: bool = False) -> Iterator[Non
     _CLAIMS[key] = holder
     try:
         for name in (target.name, target.name + CHECKPOINT_ENDING):
-            # files of a killed run
+            # files that a killed run has left
             for leftover in target.parent.glob(f".{glob.escape(name)}.*.part"):
                 leftover.unlink(missing_ok=True)
         _check_target(target, overwrite, (OUTPUT_MARK,))
@@ -166,7 +167,7 @@ def give_up() -> None:
 
 
 def end_of_links(path: str | os.PathLike[str], overwrite: bool = True) -> Path:
-    """Return the file that a name refers to, so that symbolic links stay.
+    """Return the file that a name refers to, so that symbolic links are not replaced.
 
     Raises
     ------
@@ -250,7 +251,7 @@ def check_target(path: str | os.PathLike[str], overwrite: bool = False) -> None:
 
 
 def _check_target(target: Path, overwrite: bool, marks: tuple[bytes, ...] = ()) -> None:
-    # files next to an output file, whose own name has been checked
+    # files next to an output file, whose name has already been checked
     name = target.name.removesuffix(".part").removesuffix(CHECKPOINT_ENDING)
     length = len(os.fsencode(name))
     if length > LONGEST_NAME:

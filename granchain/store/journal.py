@@ -1,9 +1,9 @@
 """Journals: files that grow by frames, each with its length, its bytes, and their hash.
 
 A process that is killed while it appends leaves an incomplete frame. The frames before it are
-valid, and the next process removes it. There are two kinds: FILE.chk, the checkpoint from which
-another process resumes a run with bit-identical results, and FILE.part, the members of an
-unfinished study. Damage is detected before anything is used.
+valid, and the next process removes the incomplete frame. There are two kinds: FILE.chk, the
+checkpoint from which another process resumes a run with bit-identical results, and FILE.part, the
+members of an unfinished study. Damage is detected before anything is used.
 """
 
 from __future__ import annotations
@@ -268,7 +268,8 @@ class Checkpoint:
     def __init__(self, path: str | os.PathLike[str], every: float = CHECKPOINT_INTERVAL):
         self.path, self.every = end_of_links(path), every
         self._journal = FrameFile(self.path, _CHECKPOINT_MARK, _LARGEST_CHECKPOINT)
-        # for each record, the number of final rows in the journal; None if it is to be rewritten
+        # for each record, the number of final rows in the journal; None if the journal must be
+        # rewritten
         self._rows: Mapping[str, int] | None = None
         self._next = time.monotonic() + every
         self._warned = False
@@ -303,7 +304,7 @@ class Checkpoint:
         began, rows_before, self._rows = time.monotonic(), self._rows, None
         try:
             content = _frame_of(saved, facts, rows_before or {})
-            # appended while at least half of the file is in use
+            # append as long as at least half of the file is in use
             size = self._journal.length + sum(map(len, content))
             in_use = sum(array.nbytes for array in saved.arrays.values())
             if rows_before is not None and size < 2 * in_use:
@@ -373,7 +374,7 @@ class Checkpoint:
     def _check(self, header: Mapping[str, Any], facts: Mapping[str, str]) -> None:
         """Refuse a checkpoint with which the results would differ from those of this run."""
         needed = _circumstances(facts)
-        # another version sets up the run differently, so the version is the reason to report
+        # another version may set up the run differently, so report the version as the reason
         for name, reason in _MUST_MATCH.items():
             if name in needed and header.get(name) != needed[name]:
                 raise FileError(f"{self.path}: {reason} {_ANEW}.")
@@ -513,7 +514,7 @@ class StudyPart:
         portable.release(self._content)
 
     def valid(self) -> contextlib.AbstractContextManager[None]:
-        """Raise a FileError if the file turns out to have other content than this study."""
+        """Raise a FileError if the file contains another study."""
         return refusing(
             self.path,
             "not an unfinished study of this kind ({}). It must be written by granchain for the "
@@ -539,7 +540,7 @@ class PlainResult(NamedTuple):
     Parameters
     ----------
     facts : dict
-        Everything of the result but its numbers, as plain data.
+        All contents of the result except its numbers, as plain data.
     arrays : dict of str to array
     """
 
@@ -588,7 +589,7 @@ def content_of_columns(columns: Mapping[str, Any]) -> list[bytes | memoryview]:
     lists = {name: values for name, values in columns.items() if isinstance(values, list)}
     arrays = {name: values for name, values in columns.items() if name not in lists}
     if "result" in lists:
-        # the results of a worker are plain already
+        # the results of a worker are already plain
         plain = [
             PlainResult.of(each) if isinstance(each, Result) else each for each in lists["result"]
         ]

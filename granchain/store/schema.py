@@ -446,7 +446,7 @@ def labelled(data: Mapping[str, Any], labels: Mapping[str, Label]) -> dict[str, 
         if value is None:
             continue
         if type(value) is float and not label.dims:
-            # quickly, because most variables are numbers
+            # numbers first, because most variables are numbers
             number = np.array(value)
             number.flags.writeable = False
             variables[name] = Variable((), number, label.unit, label.long_name)

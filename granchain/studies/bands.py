@@ -76,8 +76,8 @@ def bands(
         `{"striker.speed": 0.02}`, or half of the width of a uniform distribution, such as
         `{"striker.speed": {"uniform": 0.02}}`. Default: the tolerances of the case.
     n : int
-        Number of members, which are points of a scrambled Sobol sequence. A power of 2 fills the
-        box evenly.
+        Number of members, which are points of a scrambled Sobol sequence. With a power of 2, the
+        points are distributed evenly.
     seed : int
         Seed of the sequence.
     sensitivity : bool
@@ -134,8 +134,8 @@ def bands(
         )
     first, second = uncertain_case.samples
     keys = np.arange(len(uncertain_case.drawn))
-    # for the sensitivity: the second sample, and for each key the first sample with this key's
-    # column of the second
+    # for the sensitivity: the second sample, and for each key the first sample with one column of
+    # the second sample, the column of this key
     mixed = np.repeat(first[None], len(keys), axis=0)
     mixed[keys, :, keys] = second.T
     further = uncertain_case.changed(np.concatenate([second, *mixed])) if sensitivity else []
@@ -266,7 +266,7 @@ def check_amount(uncertain_case: Uncertain, sensitivity: bool, problems: Problem
     """Check that the members fit into memory and that the sequence has enough dimensions."""
     keys, case = len(uncertain_case.tolerance), uncertain_case.case
     samples = case.time.end / case.sensors.interval + 1.0
-    # a trace as it is computed, and on the common grid
+    # each trace at its sample times, and on the common grid
     size = 2.0 * 8.0 * samples * (1 + len(case.sensors.beads)) * uncertain_case.n
     size += MEMBER_BYTES * uncertain_case.n * (keys + 2 if sensitivity else 1)
     problems.check(
@@ -498,19 +498,19 @@ def indices(
 
     The indices of a sensor are nan if one of the runs has no such number. Their limits are those of
     a bootstrap over the members. It treats the members as independent, so the limits are too wide:
-    the points of a Sobol sequence fill the box more evenly.
+    the points of a Sobol sequence are distributed more evenly.
 
     Parameters
     ----------
     uncertain_case : Uncertain
     peak, arrival : array (n (keys + 2), sensor)
-        Values of the first sample, of the second, and for each key of the first sample with this
-        key's column of the second.
+        Values for the first sample, for the second sample, and for each key for the first sample
+        with the column of this key from the second sample.
     """
     keys, stats = len(uncertain_case.drawn), scipy_stats()
     columns = np.concatenate([peak, arrival], axis=1)
     complete = np.isfinite(columns).all(axis=0)
-    # without variance, so that SciPy's indices of an incomplete column are 0
+    # constant values, so that SciPy's indices of an incomplete column are 0
     values = (
         np.where(complete, columns, 0.0).reshape(keys + 2, uncertain_case.n, -1).transpose(0, 2, 1)
     )

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 SCALAR_NAMES = {
     "delivered_restitution" if name == "restitution" else name: name for name in IMPACT_SCALARS
 }
-# The same for an impact on a plate.
+# Scalars of an impact on a plate.
 PLATE_NAMES = SCALAR_NAMES | {name: name for name in OF_PLATE}
-# Keys of `vary` that are no inputs of a law, with their unit and meaning.
+# Keys of `vary` that are not inputs of a law, with their unit and meaning.
 VARIED = {"speed": ("m/s", "approach speed"), "plate.thickness": ("m", "thickness of the plate")}
 
 

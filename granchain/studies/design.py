@@ -38,7 +38,7 @@ from granchain.studies.plan import is_number
 from granchain.studies.search import residuals_and_slopes, scipy_optimize
 from granchain.verification import UNCONFIRMED
 
-# Half the distance of a difference, relative to a number or its scale. Rounding of the runs, about
+# Half the width of a difference, relative to the number or its scale. Rounding of the runs, about
 # 1e-14, causes an error of 1e-8 of the derivative. If contacts open, the error of the difference is
 # linear in this distance.
 RELATIVE_STEP = 1e-6
@@ -55,13 +55,13 @@ CONVERGED_SPREAD = 1e-3
 # Maximum number of steps of a local search, each with its derivatives. Our choice.
 MOST_SEARCH_STEPS = 60
 # Spans of the differences of a local search, relative to the width of the box. Values have errors
-# of about 1e-5 that jump with the time at which contacts close within a step. Our choice.
+# of about 1e-5, which jump when the time of a contact onset passes a step. Our choice.
 SPANS = (4e-3, 1e-3)
 # Relative gain nearby that the slopes and their errors may still allow in a design that has
 # converged, half of 0.1 %. Our choice.
 CONVERGED = 5e-4
-# Relative gains above which a first, second, and third round of local searches starts, with every
-# span and then without derivatives. Our choice.
+# Relative gains above which a first, second, and third round of local searches starts. A round uses
+# every span, and then no derivatives. Our choice.
 GAINS_OF_ROUNDS = (2e-5, CONVERGED, CONVERGED)
 # Relative change of the value at which a search with derivatives ends.
 FLAT_SEARCH = 2e-6
@@ -69,9 +69,10 @@ FLAT_SEARCH = 2e-6
 WITHOUT_SLOPES = 40
 # Result of a failed design in a search with derivatives, relative to that of the initial case.
 FAILED_VALUE = 1e3
-# Distance from a limit or bound within which it acts on the slope, relative to the width.
+# Distance from a limit or bound within which the limit or bound affects the slope, relative to the
+# width.
 ACTS = 0.02
-# Relative tolerance of a constraint: rounding never satisfies an equality exactly.
+# Relative tolerance of a constraint, because rounding prevents an exact equality.
 CONSTRAINT_TOLERANCE = 1e-6
 
 
@@ -265,12 +266,12 @@ def gradient(
     of_differences = of_step = np.full(sizes.size, math.nan)
     if error:
         of_differences = np.abs(slopes(far) - slope)
-        # halving the step removes this part of an error of this order; two steps do not confirm the
-        # order
+        # halving the step removes this fraction of an error of this order; two steps cannot confirm
+        # the order
         removed = 0.5 ** law_named(case.contact.law).order
         of_step = UNCONFIRMED * np.abs(slopes(near) - slope) / (1.0 - removed)
-        # an error may be small by chance, where it crosses 0: for a list, use at least the root
-        # mean square of its errors; for one number, also the error from a quarter of the step
+        # an error may be small by chance, because it may cross 0: for a list, use at least the root
+        # mean square of its errors; for one number, also use the error from a quarter of the step
         for _, errors in numbers.slices(of_step):
             np.maximum(errors, math.sqrt(np.mean(errors**2)), out=errors)
         quarter = np.abs(slopes(near[:, single]) - slope[single]) / (1.0 - removed**2)
@@ -360,10 +361,10 @@ class Optimum(Answer):
     time_step : float
         Time step of all runs [s].
     converged : bool
-        Whether both searches of the box ended at the same value within 0.05 % (with
-        `generations=0` there are none) and, by the final slopes and their errors, the value can be
-        improved by at most 0.05 % nearby. This is not a proof: a lower optimum may exist elsewhere
-        in the box.
+        Whether both searches of the box ended at the same value within 0.05 % and the final slopes
+        and their errors allow an improvement of at most 0.05 % nearby. With `generations=0` there
+        are no such searches, and it is false. This is not a proof: a lower optimum may exist
+        elsewhere in the box.
     gain : float
         Largest decrease of the value that the final slopes and their errors allow nearby. Infinite
         if there are no slopes. At most 0.05 % of the value at a local optimum.
@@ -866,7 +867,7 @@ class Designs:
         if acting.any():
             multipliers[acting], _ = scipy_optimize().nnls(normals[acting].T, -slope[:, 0])
         free = np.abs(slope[:, 0] + normals.T @ multipliers)
-        # an error smaller than the multiplier of a bound cannot move a number away from it
+        # an error smaller than the multiplier of a bound cannot move a number away from this bound
         steepest = np.maximum(free + errors - multipliers[: 2 * n].reshape(2, n).sum(axis=0), 0.0)
         way = np.minimum(np.maximum(x, 1.0 - x), steepest / np.maximum(bend, 1e-300))
         gains = steepest * way - 0.5 * bend * way**2
@@ -1038,7 +1039,7 @@ class RunSummary(NamedTuple):
         where = "record.interval" if case.measured else "sensors.interval"
         interval, *_ = entry_at(dict(case), where)
         every = 1 if self.at_steps else max(1, round(interval / step))
-        # a change by a millionth may exceed the limit of a specified step
+        # after a change by a millionth, a specified step may exceed the stability limit
         keys: dict[str, Any] = {"time.step": step, "time.force_step": True, where: every * step}
         if self.number is transmitted_momentum:
             keys["snapshots"] = {"interval": BETWEEN_SNAPSHOTS * step}

@@ -26,8 +26,8 @@ class Ensemble(Answer):
     """Results of many cases, in the order of the cases.
 
     `run_many` and `granchain.open` create it. `len(ensemble)`, `ensemble[i]`, and iteration return
-    results that equal those of `granchain.run`. The result of a member that failed contains what
-    was computed up to the failure. Results in a file are read when they are requested.
+    results that equal those of `granchain.run`. The result of a member that failed contains the
+    data up to the failure. Results in a file are read when they are requested.
 
     Parameters
     ----------

@@ -2,8 +2,8 @@
 many runs.
 
 Members are advanced in batches by `members.py` and measured by `measures.py`. Each batch returns
-columns with one row per member. Columns are collected in an `Evaluation`, appended to FILE.part,
-and returned by the workers of an executor, all in this form.
+columns with one row per member. An `Evaluation` collects columns, FILE.part stores them, and the
+workers of an executor return them, all in this form.
 """
 
 from __future__ import annotations
@@ -95,8 +95,9 @@ def evaluate(
 ) -> xarray.Dataset | Ensemble:
     """Run many cases and measure each of them.
 
-    The numbers are bit-identical to those of `granchain.run`, whatever the number of threads, the
-    executor, and interruptions. Similar cases are advanced together by one compiled call.
+    The numbers are bit-identical to those of `granchain.run`, for every number of threads, with or
+    without an executor, and after interruptions. Similar cases are advanced together by one
+    compiled call.
 
     Parameters
     ----------
@@ -300,7 +301,8 @@ class Evaluation:
     def __getitem__(self, name: str) -> np.ndarray:
         """Return a measured variable of all members, padded with nan."""
         blocks = [(places, columns[name]) for places, columns in self._blocks if name in columns]
-        # other members may have more sensors than the complete ones, and there may be none
+        # other members may have more sensors than the complete members, and there may be no
+        # complete member
         sensors = self.sensors.shape[1]
         least = [sensors if dim == "sensor_bead" else 0 for dim in self.labels[name].dims]
         shapes = [tuple(least), *(values.shape[1:] for _, values in blocks)]
@@ -449,7 +451,7 @@ def evaluated(
             interruptions.raise_forgotten()
 
         try:
-            # the first member, which an interrupted study has tested if it is computed
+            # test with the first member; an interrupted study has already tested it
             if tested and missing[:1] == [0] and (wanted.functions or wanted.of_results):
                 check_first(listed[0], wanted)
             if missing and executor is not None:
@@ -481,7 +483,7 @@ def report_incomplete(evaluation: Evaluation, error: BaseException, interruptibl
         text = f"all {count} members are computed." if done == count else text
         warnings.warn(f"interrupted: {text}", GranchainWarning, stacklevel=4)
     elif error.result is not None:
-        # the failure of a member
+        # the error of a member
         raise error
     else:
         if file is None:
@@ -835,10 +837,10 @@ def variables_of_study(evaluation: Evaluation) -> dict[str, Variable]:
             inner = tuple(sensor if dim == "sensor_bead" else dim for dim in label.dims)
             values = evaluation[name]
             if inner[-1:] == (sensor,):
-                # a file may have members with more sensors
+                # a file may contain members with more sensors
                 values = values[..., : beads.shape[1]]
             if inner[:1] == ("sample",):
-                # and with more samples
+                # a file may contain members with more samples
                 values = values[:, : evaluation["n_samples"].max()]
             for dim, length in zip(inner[::-1], values.shape[::-1], strict=False):
                 if dim not in variables:

@@ -51,7 +51,7 @@ def law_files(cases: Iterable[Case]) -> list[dict[str, str]]:
     LawError
         If a law was created without a file.
     """
-    # members mostly share the table of their law
+    # most members share the table of their law
     tables = {id(case.contact): case for case in cases}
     names = dict.fromkeys(name for case in tables.values() for name, _ in case.laws)
     files = []
@@ -180,13 +180,13 @@ def compute_elsewhere(
         "process": os.getpid(),
         "laws": law_files(cases),
     }
-    # the laws of this process, before anything is sent
+    # check the laws of this process before anything is sent
     records = law_records([cases[member] for member in places])
     expected = dict(zip(places, records, strict=True))
     first, remaining = places[:1], places[1:]
     compute_here(cases, first, measures, 1, store)
     clock = time.perf_counter()
-    # once more for the timing, without compilation
+    # the second run measures the time without compilation
     compute_here(cases, first, measures, 1, lambda *_: None)
     size = math.ceil(TASK_SECONDS / (time.perf_counter() - clock))
 
@@ -280,8 +280,8 @@ def dask_at(address: str) -> Iterator[Any]:
         (await asyncio.wait_for(connect(address, timeout=ANSWER_SECONDS), ANSWER_SECONDS)).abort()
 
     try:
-        # a client without a scheduler does not end, or prints a traceback, so test the address
-        # before it is created
+        # a client without a scheduler waits forever or prints a traceback, so test the address
+        # first
         asyncio.run(greet())
         client = Client(address, timeout=ANSWER_SECONDS, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:

@@ -1,4 +1,4 @@
-"""Images of states: where a chain is after a time, from many initial states at once.
+"""Images of states: the states of a chain after a time, from many initial states at once.
 
 All images are bit-identical to individual runs. States contain displacements [m], then velocities
 [m/s], of beads before attached
@@ -96,7 +96,7 @@ class Runners:
                 raise
 
     def ended(self, ends: np.ndarray, unexpected: int = 0) -> np.ndarray:
-        """Count completed runs, of which some were not expected, and return their results."""
+        """Count completed runs, including unexpected ones, and return their results."""
         self._done, self._count = self._done + len(ends), self._count + unexpected
         if self._report is not None:
             self._report(self._done, self._count)
@@ -358,7 +358,7 @@ class Images:
 
     @cached_property
     def losses(self) -> dict[str, bool]:
-        """Energy losses in small oscillations: true for dashpots or contacts that lose energy.
+        """True if small oscillations lose energy in dashpots or contacts.
 
         Raises
         ------

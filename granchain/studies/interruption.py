@@ -1,5 +1,5 @@
-"""Ctrl-C during a study: the first one ends it, but never during a write or where it would be
-lost."""
+"""Ctrl-C during a study. The first one ends the study, but not during a write, and not inside code
+that would ignore the exception."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Interruptions:
         self._pending: tuple[int, FrameType | None] | None = None
 
     def __enter__(self) -> Interruptions:
-        # keep a handler that ignores signals (background job), or that Python did not set
+        # do not replace a handler that ignores signals (background job), or that Python did not set
         if threading.current_thread() is threading.main_thread() and callable(
             signal.getsignal(signal.SIGINT)
         ):

@@ -1,7 +1,7 @@
 """Measures of the members of a study: labels, and the functions that compute them.
 
-Members that have been advanced together are measured together, without a result for each. Only a
-function of a result, and a measure that needs one, creates the results.
+Members that have been advanced together are measured together, without a result for each. Results
+are created only for functions of a result, and for measures that need one.
 """
 
 from __future__ import annotations
@@ -34,9 +34,10 @@ from granchain.store.dataset import padded_rows
 from granchain.store.schema import Label
 from granchain.studies.members import LOT, Ready, advance, member_groups, sizes_of_cases
 
-# Members that are set up and advanced together: few, so that all threads have work to the end.
+# Number of members that are set up and advanced together. It is small, so that all threads have
+# work until the end.
 TOGETHER = 128
-# Members that are measured together: as many as have traces that fit into a processor's cache.
+# Number of members that are measured together: their traces fit into the cache of a processor.
 GROUP = 32
 
 # Changes that omit all records of a case except the forces of its beads.
@@ -340,7 +341,7 @@ def columns_of_members(
 def laws_of_members(ready: Sequence[Ready]) -> list[str]:
     """Return the text of the law record of each member, all with the same law functions."""
     functions = functions_sha256(ready[0].state.model)
-    # chains that share their contacts share a record
+    # chains with shared contacts have one record
     states = {id(member.state.prepared): member.state for member in ready}
     laws = {like: state.law_record(functions).text for like, state in states.items()}
     return [laws[id(member.state.prepared)] for member in ready]
@@ -578,7 +579,7 @@ def transmitted(
         Time between the samples of each member [s].
     """
     transmission, cases = np.full((2, len(ready)), math.nan), [member.case for member in ready]
-    # the sensors too, because their order is the author's
+    # compare the sensors too, because the author of the case chooses their order
     recorded_beads = (member.state.recording.sensor_beads for member in ready)
     for runs in alike(
         (*map(id, (case.chain, case.ends, case.initial)), case.striker is None, beads)
@@ -588,7 +589,7 @@ def transmitted(
         if obstacle_to_transmission(member.case):
             continue
         sensor = member.state.recording.sensor_beads.index(member.case.beads)
-        # the sensor force is half of the force of the left contact, the only one
+        # the bead has only a left contact, so the sensor force is half of its force
         force = traces[sensor, runs]
         above = force - force[:, :1] if force[:, 0].any() else force
         stops = first_pulse(time[runs].T, above.T).end.tolist()
@@ -634,7 +635,7 @@ def compute_here(
     recordings: dict[tuple, Recording] = {}
 
     def recording(case: Case) -> Recording:
-        # cases that share their tables share a recording
+        # cases with shared tables have one recording
         tables = (
             case.chain, case.sensors, case.ends, case.initial, case.snapshots, case.energy,
             case.time,

@@ -41,8 +41,8 @@ from granchain.status import Status
 LOT = 2**28
 # Wall time of a call of compiled code [s]: the longest delay of an interruption.
 CALL_SECONDS = 0.1
-# Body-steps of a task for a thread: 0.1 s at a nanosecond each. Shorter tasks gain nothing from a
-# second thread.
+# Body-steps of a task for a thread: 0.1 s at a nanosecond each. With shorter tasks, a second thread
+# is no gain.
 STEPS_OF_A_BATCH = 1e8
 
 T = TypeVar("T")
@@ -286,7 +286,7 @@ def set_up(
     except CaseError as error:
         if len(places) == 1:
             return [], [(places[0], "\n".join(error.problems))]
-        # at least one of them is invalid: find it by bisection
+        # at least one case is invalid: find it by bisection
         half = len(places) // 2
         first_half, second_half = (
             set_up(cases, subset, record) for subset in (places[:half], places[half:])
@@ -313,7 +313,8 @@ def batches_of(ready: Sequence[Ready], threads: int) -> list[Batch]:
     """
     groups: dict[tuple, list[Ready]] = {}
     for member in ready:
-        # all records of a stack have the length of its longest: at most twice that of any member
+        # all records of a stack have the length of the longest one, which is at most twice that of
+        # any member
         longest = max(member.state.sizes[axis] for axis in LENGTHS)
         sensors = member.case.sensors
         like = member.state.shape, longest.bit_length(), len(sensors.beads), sensors.arrival

@@ -45,8 +45,8 @@ OUR_DISTRIBUTIONS: dict[str, tuple[str, Callable[[Any, float, float], Any]]] = {
 RANGES: dict[str, Any] = {"linear": np.linspace, "log": np.geomspace}
 # Upper limit on points per axis. Our choice.
 MOST_ON_AXIS = 10_000_000
-# Probability beyond which a draw is moved out of the tails, because a sample of 0 would give minus
-# infinity. One in 2^31 draws is affected.
+# Smallest distance of a sampled probability from 0 and 1, because a probability of 0 would give
+# minus infinity. One in 2^31 draws is affected.
 TAIL = 2.0**-32
 # Dimensions of a Sobol sequence for which SciPy has direction numbers (Joe & Kuo 2008,
 # doi:10.1137/070709359).
@@ -63,8 +63,8 @@ RESERVED_NAMES = (
     "force_amplitude_error", "force_mean", "force_change", "drive_phase", "mode", "frequencies",
     "damping",
 )  # fmt: skip
-# Tables whose numbers are valid in an interval for any values of the other numbers. A box of such
-# numbers is therefore valid if its corners are.
+# Tables in which each number is valid in an interval that does not depend on the other numbers. A
+# box of such numbers is therefore valid if its corners are valid.
 INTERVAL_TABLES = ("chain", "striker", "contact")
 _FORMS = (
     "a list, { linear = [low, high, count] }, { log = [low, high, count] }, { normal = [mean, sd] "
@@ -682,7 +682,7 @@ class Plan:
             at = [f"{key} = {text}" for key, text in texts.items()]
             at += [f"draw {draw}"] if self.n > 1 and self.disordered else []
             for sentence in error.problems:
-                # an error at another value counts as the same error
+                # the same error at another value counts as one error
                 mistake = sentence.partition(": ")[0]
                 here = sentence + (f" (at {', '.join(at)})" if at else "")
                 first, count = mistakes.get(mistake, (here, 0))
@@ -732,7 +732,7 @@ def base_of(
             if dict(member) != dict(quick) or member.toml != quick.toml or member != quick:
                 return None
     except (CaseError, LookupError, TypeError, ValueError):
-        # the members are changed and checked one by one, with the errors of each
+        # change and check the members one by one, to get the errors of each
         return None
     return base
 

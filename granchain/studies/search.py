@@ -21,9 +21,10 @@ MOST_STEPS = 40
 # effect, and the third is the smallest share of a parameter in a combination.
 SAME_DIRECTION, NO_EFFECT, SHARE = 3e-3, 1e-6, 0.1
 # With laws that have a kink, peaks jump by 1e-5 between runs with nearly equal parameters, because
-# the kink falls between steps. This is a few hundredths of a derivative, and a tenth of that for
-# derivatives over ten times the distance, whose truncation error grows with its square. Derivatives
-# that differ by less than NEARLY_ALIKE are computed over the distance WIDE.
+# the kink falls between steps. The error of a derivative is then a few per cent. Over ten times the
+# distance, it is a tenth of this, but the truncation error, which grows with the square of the
+# distance, is larger. Derivatives that differ by less than NEARLY_ALIKE are computed over the
+# distance WIDE.
 NEARLY_ALIKE, WIDE = 0.1, 1e-2
 
 # Function from points (n, parameters) to residuals (n, residuals), which are nan if a case fails.
@@ -98,7 +99,7 @@ def descend(
             max_nfev=MOST_STEPS,
         )
     except (ValueError, np.linalg.LinAlgError):
-        # every point around a point of the descent fails, so its derivatives are nan
+        # all points around a point of the descent fail, so the derivatives there are nan
         good = [
             (x, r, s)
             for x, (r, s) in evaluated.items()

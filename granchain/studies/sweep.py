@@ -1,4 +1,4 @@
-"""Sweeps: a case for values of its keys, and for draws of them, as one labelled dataset."""
+"""Sweeps: runs of a case for many values of its keys, as one labelled dataset."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def estimate(
     compute_here(cases, places, wanted, 1, lambda *_: None)
     seconds = (time.perf_counter() - clock) / len(places) * count / min(threads, count)
     file_size = largest_file(plan, cases, wanted, chained)
-    # a result copies the records of its member
+    # creating a result copies the records of its member
     copies = 2.0 if wanted.needs_results else 1.0
     members = count * MEMBER_BYTES + copies * min(2.0 * LOT, sum(sizes_of_cases(cases)))
     return {
@@ -201,7 +201,7 @@ def largest_file(plan: Plan, cases: Sequence[Case], measures: Measures, chained:
     if chained:
         numbers += sum(len(SETTLED_LABELS) * max(1, len(case.sensors.beads)) for case in cases)
     size = float(MEMBER_TEXT * len(cases)) + (sum(map(state_bytes, cases)) if chained else 0.0)
-    # each number, with its part of the checksum and filters of its chunk
+    # the size of each number includes its part of the checksum and filters of its chunk
     size += 9.0 * numbers
     axes = axes_of_plan(plan)
     size += sum(map(stored_bytes, axes.values())) + 9.0 * numbers / len(cases)

@@ -1,4 +1,4 @@
-"""Chains of touching elastic balls: struck by an equal ball, and of different balls."""
+"""Chains of touching elastic balls: equal balls struck by one of them, and different balls."""
 
 from __future__ import annotations
 

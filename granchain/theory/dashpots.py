@@ -1,4 +1,4 @@
-"""Impacts with hysteresis dashpots, and of a linear oscillator with a dashpot.
+"""Impacts with hysteresis dashpots, and impacts of a linear oscillator with a dashpot.
 
 The hysteresis dashpots have the force F = K d^n (1 + a rate/v0). The dashpot of the linear
 oscillator may set in over a transition.
@@ -48,9 +48,9 @@ def delivered_restitution(damping_factor: float) -> float:
 
     The force is F = K d^n (1 + a rate/v0).
 
-    Solves a (1 + e) = ln[(1 + a)/(1 - a e)], for any n, K, m and v0 (derivation above; Gonthier et
-    al. 2004, doi:10.1023/B:MUBO.0000029392.21648.bc). It approaches 1 - 2 a/3 for small a and 1/a
-    for large a.
+    The restitution solves a (1 + e) = ln[(1 + a)/(1 - a e)] for any n, K, m, and v0 (derivation
+    above; Gonthier et al. 2004, doi:10.1023/B:MUBO.0000029392.21648.bc). It approaches 1 - 2 a/3
+    for small a and 1/a for large a.
 
     Parameters
     ----------

@@ -112,8 +112,8 @@ def chang_ling_restitution(
     - w_c)), w_c = (pi K Y/(2 E))^2 R, K = 1.282 + 1.158 nu, and the largest overlap w_m follows
     from the denominator, which is m V^2/2. The contact follows Hertz's law up to w_c and then has a
     plastic core at constant pressure. An elastic impact has e = 1. Chang & Ling 1992,
-    doi:10.1115/1.2920903. We derived the formula again, because in the review the bracket contains
-    another w_c and has the power 1.5, so that the dimensions do not agree.
+    doi:10.1115/1.2920903. We derived this formula ourselves, because the dimensions in the review
+    are inconsistent: its bracket contains another factor w_c and has the power 1.5.
 
     Parameters
     ----------
@@ -334,7 +334,7 @@ def ma_liu_plastic_restitution(
 ) -> float:
     """Return the restitution of the Ma-Liu law for fully plastic loading.
 
-    It is an asymptote that is a few percent too large.
+    It is an asymptote, and a few per cent too large.
 
     e = 0.81 E^(-1/3) R_p^(-1/6) k1^(5/12) m^(-1/12) V^(-1/6) with k1 = 2 pi R psi s_y and R_p = R
     (4/3) E sqrt(R) d_p^1.5/F_p, the unloading radius of full plasticity. Ma & Liu 2015,

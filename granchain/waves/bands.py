@@ -21,7 +21,7 @@ MOST_LINES_OF_ERROR = 4.0
 # in a wide gap nothing moves, and the curve is known only near its edges.
 IN_GAP = 100
 # An extreme between two bands that is inside of 1 by this much, and by three standard deviations,
-# does not belong to a chain of equal cells. It is our choice, a tenth of the width of the bands.
+# does not belong to a chain of equal cells. Our choice: a tenth of the width of the bands.
 INSIDE = 0.2
 # Number of neighbouring lines that are summed before they are squared. With a Hann window, two
 # lines are correlated if they are within two of each other.
@@ -242,7 +242,7 @@ def curve_of(
 def bands_of(frequency: np.ndarray, cosine: np.ndarray, scatter: np.ndarray, size: int) -> Bands:
     """Return the edges of the bands of a cell from a fit to cos q. See `curve_of`.
 
-    In the bands, cos q is between -1 and 1. The gaps are about its n - 1 extremes.
+    In the bands, cos q is between -1 and 1. The gaps are around the n - 1 extremes of cos q.
     """
     from scipy.stats import t as student
 

@@ -170,7 +170,7 @@ def modes(case: Case, *, cell: Case | None = None) -> Modes:
     omega = np.zeros(mass.size)
     omega[: singular.size] = singular[: omega.size]
     omega, vectors = omega[::-1], right[::-1]
-    # damping between the modes
+    # damping couples the modes
     dashpots = stretch.T @ (damping[:, None] * stretch)
     rates, overdamped = decay(omega, vectors @ dashpots @ vectors.T)
     shapes = vectors / np.sqrt(mass)
@@ -220,8 +220,8 @@ def decay(omega: np.ndarray, dashpots: np.ndarray) -> tuple[np.ndarray, np.ndarr
     """Return the decay rates of the damped modes [1/s], and which are overdamped.
 
     y'' + D y' + omega^2 y = 0 in the modes' coordinates (Tisseur & Meerbergen 2001,
-    doi:10.1137/S0036144500381988, eq. (3.8)). Each oscillation is assigned to the mode that it
-    resembles most, and so is the slower part of each overdamped pair.
+    doi:10.1137/S0036144500381988, eq. (3.8)). Each oscillation, and the slower part of each
+    overdamped pair, is assigned to the mode that it resembles most.
     """
     from scipy.optimize import linear_sum_assignment
 

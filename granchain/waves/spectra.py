@@ -153,10 +153,10 @@ def spectrum(
     Structures, ch. 3). cos q is computed from all beads whose neighbours one cell away were also
     recorded, so ends and reflections have no influence. A polynomial of as many terms as the cell
     has beads is fitted to it, weighted by its scatter. A band ends where the polynomial passes 1 or
-    -1. A gap requires that it exceeds them by three standard deviations. The errors are two-sided
-    95 % by Student's t, with 0.32 of a frequency line and the effect of unequal contact damping
-    added in squares. An edge with an error of more than four lines is not reported, and a message
-    gives the reason.
+    -1. A gap requires that the polynomial exceeds 1 or -1 by three standard deviations. The errors
+    are two-sided 95 % by Student's t, with 0.32 of a frequency line and the effect of unequal
+    contact damping added in squares. An edge with an error of more than four lines is not reported,
+    and a message gives the reason.
 
     Parameters
     ----------
