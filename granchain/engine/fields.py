@@ -59,52 +59,65 @@ class Field(NamedTuple):
 
 
 BODY = (
-    Field("u", "body", "displacement from the start [m]", swept=True),
+    Field("u", "body", "displacement from the initial position [m]", swept=True),
     Field("v", "body", "velocity at the half step [m/s]", swept=True),
-    Field("a", "body", "acceleration of the step before [m/s2]", swept=True),
-    Field("mass", "body", "[kg]"),
-    Field("inverse_mass", "body", "[1/kg]; 0 for walls", swept=True),
-    Field("dt_over_m", "body", "time step over mass [s/kg]", swept=True),
-    Field("loads", "body", "force from outside, steady and driven [N]", swept=True),
-    Field("steady", "body", "its steady part: weight and precompression [N]"),
-    Field("weight", "body", "its weight along the chain [N]"),
+    Field("a", "body", "acceleration at the previous step [m/s2]", swept=True),
+    Field("mass", "body", "mass [kg]"),
+    Field("inverse_mass", "body", "inverse of the mass [1/kg]; 0 for walls", swept=True),
+    Field("dt_over_m", "body", "time step divided by mass [s/kg]", swept=True),
+    Field("loads", "body", "external force, constant and driven [N]", swept=True),
+    Field("steady", "body", "constant part of the external force: weight and precompression [N]"),
+    Field("weight", "body", "weight along the chain [N]"),
 )
 
 CONTACT = (
     Field(
         "start",
         "contact",
-        "overlap at zero displacement [m]: 0 touching, minus the gap, the static overlap, -inf: "
-        "no contact",
+        "overlap at zero displacement [m]: 0 if the bodies touch, minus the gap, the "
+        "static overlap, or -inf without a contact",
         -np.inf,
         swept=True,
     ),
-    Field("force", "contact", "of the last step, as recorded [N]", swept=True),
+    Field("force", "contact", "recorded force at the last step [N]", swept=True),
     Field("peak", "contact", "largest force [N]", swept=True),
-    Field("largest_overlap", "contact", "so far [m]", -np.inf, swept=True),
+    Field("largest_overlap", "contact", "largest overlap up to this time [m]", -np.inf, swept=True),
     Field("elastic", "contact", "elastic part of the force [N]", swept=True),
-    Field("clamp", "contact", "what the clamp at zero adds to it [N]", swept=True),
+    Field("clamp", "contact", "force that the clamp adds [N]", swept=True),
     Field(
         "viscous_work",
         "contact",
-        "work of the viscous part since the last entry of the balance [J]",
+        "work of the viscous force since the last entry of the energy balance [J]",
         swept=True,
     ),
-    Field("clamp_work", "contact", "work of the clamp since then [J]", swept=True),
-    Field("lost", "contact", "loss of residual indentations that the contact has forgotten [J]"),
+    Field(
+        "clamp_work",
+        "contact",
+        "work of the clamp since the last entry of the energy balance [J]",
+        swept=True,
+    ),
+    Field(
+        "lost",
+        "contact",
+        "energy of residual indentations that the contact has lost by opening [J]",
+    ),
     Field("limit", "contact", "overlap at which the run stops [m]", np.inf),
-    Field("kicked", "contact", "force that kicks, of a contact with two forces [N]"),
-    Field("recorded", "contact", "its recorded force [N]"),
+    Field("kicked", "contact", "force of the kick, for a contact with two forces [N]"),
+    Field("recorded", "contact", "recorded force, for a contact with two forces [N]"),
     Field(
         "endwise",
         "contact",
-        "weight of its stiffness in the bound on the step: 2 between bodies, 1 at a wall, 0 where "
-        "there is none",
+        "weight of the stiffness in the bound on the step: 2 between bodies, 1 at a "
+        "wall, 0 without a contact",
     ),
-    Field("viscous_total", "contact", "viscous work up to the last entry of the balance [J]"),
-    Field("viscous_rest", "contact", "what its rounding has left out [J]"),
-    Field("clamp_total", "contact", "work of the clamp up to the last entry [J]"),
-    Field("clamp_rest", "contact", "what its rounding has left out [J]"),
+    Field(
+        "viscous_total", "contact", "viscous work up to the last entry of the energy balance [J]"
+    ),
+    Field("viscous_rest", "contact", "rounding error of viscous_total [J]"),
+    Field(
+        "clamp_total", "contact", "work of the clamp up to the last entry of the energy balance [J]"
+    ),
+    Field("clamp_rest", "contact", "rounding error of clamp_total [J]"),
 )
 
 # Lists of contacts within a step, as indices.
@@ -112,20 +125,20 @@ EVENT = (
     Field(
         "changed",
         "event",
-        "contacts whose two forces differ, see contact_step.py",
+        "contacts whose two forces differ; see contact_step.py",
         kind=int,
     ),
     Field(
         "active",
         "event",
-        "contacts that had an event at the step before: those of a contact under load come at "
-        "each step",
+        "contacts that had an event at the previous step; a contact under load has one "
+        "at each step",
         kind=int,
     ),
     Field(
         "listed",
         "contact",
-        "1 where the contact is among the active ones",
+        "1 if the contact is in the list of active contacts",
         kind=int,
     ),
 )
@@ -135,121 +148,128 @@ CORRECTION = (
     Field(
         "excess",
         "contact",
-        "force that kicked at the step before, less the recorded force [N]",
+        "force of the kick minus recorded force at the previous step [N]",
     ),
     Field(
         "past",
         "contact",
-        "recorded force of the step before, next to a contact whose force jumps [N]",
+        "recorded force at the previous step, next to a contact whose force jumps [N]",
     ),
-    Field("kick", "contact", "force that kicks, while the recorded one is corrected [N]"),
-    Field("shift", "body", "by how much the predicted velocity is corrected [m/s]"),
+    Field("kick", "contact", "force of the kick, if the recorded force is corrected [N]"),
+    Field("shift", "body", "correction of the predicted velocity [m/s]"),
 )
 
 # Springs and dashpots between bodies and the ground or attached masses. The elements of compliant
 # ends follow; their masses are the wall, and their springs are between wall and ground.
 ELEMENT = (
-    Field("u", "element", "displacement of the attached mass from its rest [m]"),
+    Field("u", "element", "displacement of the attached mass from rest [m]"),
     Field("v", "element", "velocity of the attached mass at the half step [m/s]"),
-    Field("a", "element", "acceleration of the attached mass of the step before [m/s2]"),
-    Field("body", "element", "its body or wall, as an index; bodies rise", -1.0),
-    Field("mass", "element", "attached mass [kg]; 0: ground"),
-    Field("inverse_mass", "element", "of the attached mass [1/kg]; 0: ground"),
-    Field("stiffness", "element", "of the spring [N/m]"),
-    Field("damping", "element", "of the dashpot [kg/s]"),
-    Field("load", "element", "constant force on the attached mass: at an end, the static one [N]"),
+    Field("a", "element", "acceleration of the attached mass at the previous step [m/s2]"),
+    Field("body", "element", "index of the body or wall, in ascending order", -1.0),
+    Field("mass", "element", "attached mass [kg]; 0 for the ground"),
+    Field("inverse_mass", "element", "inverse of the attached mass [1/kg]; 0 for the ground"),
+    Field("stiffness", "element", "stiffness of the spring [N/m]"),
+    Field("damping", "element", "damping of the dashpot [kg/s]"),
+    Field("load", "element", "constant force on the attached mass, or static force at an end [N]"),
     Field("share", "element", "1/(1 + dt/2 damping/attached mass)"),
-    Field("response", "element", "1/(1 + dt/2 sum of share times damping of its body/mass)"),
+    Field(
+        "response",
+        "element",
+        "1/(1 + dt/2 sum of share times damping, over the elements of the body, divided "
+        "by the mass of the body)",
+    ),
 )
 
 STEP_JUMP = (
-    Field("contact", "jump", "its contact, as an index"),
-    Field("behind", "jump", "part of the step that lies behind the jump"),
-    Field("before", "jump", "force before it [N]"),
-    Field("after", "jump", "force after it [N]"),
-    Field("moves", "jump", "1 where it is inside a contact, and moves the bodies"),
-    Field("growth", "jump", "by how much the growth of the force then jumps with it [N/s]"),
+    Field("contact", "jump", "index of the contact"),
+    Field("behind", "jump", "fraction of the step after the jump"),
+    Field("before", "jump", "force before the jump [N]"),
+    Field("after", "jump", "force after the jump [N]"),
+    Field("moves", "jump", "1 if the jump is inside a contact and moves the bodies"),
+    Field("growth", "jump", "jump of the growth rate of the force [N/s]"),
 )
 
 # State of the drives; positive is to the right.
 DRIVEN = (
-    Field("last", "drive", "displacement at the step before [m]"),
+    Field("last", "drive", "displacement at the previous step [m]"),
     Field("speed", "drive", "velocity at the step [m/s]"),
-    Field("force", "drive", "at the step [N]"),
-    Field("part", "drive", "of a step that lies behind a jump of its speed, less one half"),
-    Field("before", "drive", "velocity before that jump [m/s]"),
-    Field("given", "drive", "energy that the motion of its body itself takes [J]"),
-    Field("work", "drive", "of this drive on the chain [J]"),
-    Field("rest", "drive", "what its rounding has left out [J]"),
+    Field("force", "drive", "force at the step [N]"),
+    Field("part", "drive", "fraction of a step after a jump of the speed, minus one half"),
+    Field("before", "drive", "velocity before a jump of the speed [m/s]"),
+    Field("given", "drive", "energy that the motion of the driven body takes [J]"),
+    Field("work", "drive", "work of this drive on the chain [J]"),
+    Field("rest", "drive", "rounding error of work [J]"),
 )
 DRIVE = (
-    Field("body", "drive", "its body, as an index"),
+    Field("body", "drive", "index of the driven body"),
     Field("kind", "drive", "DISPLACEMENT or FORCE"),
     Field(
         "sign",
         "drive",
-        "1 where what it follows is positive to the right, else -1",
+        "1 if positive values of the drive point to the right, else -1",
         1.0,
     ),
-    Field("damping", "drive", "of the elements of its body [kg/s]"),
-    Field("first", "drive", "place of its first knot"),
-    Field("after", "drive", "one more than that of its last"),
+    Field("damping", "drive", "damping of the elements of the driven body [kg/s]"),
+    Field("first", "drive", "index of the first knot"),
+    Field("after", "drive", "index of the last knot plus 1"),
 )
 
 RUN = (
     Field("dt", "run", "time step [s]"),
-    Field("allowed_step", "run", "step that the state at the end of the blocks allows [s]", np.inf),
+    Field("allowed_step", "run", "smallest step that the inspected states allow [s]", np.inf),
     Field(
-        "pending", "run", "time over which the last forces' losses are not yet in the balance [s]"
+        "pending",
+        "run",
+        "time whose losses by the last forces are not yet in the energy balance [s]",
     ),
-    Field("drive_work", "run", "of the drives on the chain [J]"),
-    Field("drive_rest", "run", "what its rounding has left out [J]"),
-    Field("elements_work", "run", "energy that the dashpots of elements have taken [J]"),
-    Field("elements_rest", "run", "what its rounding has left out [J]"),
-    Field("ends_work", "run", "energy that compliant ends have taken [J]"),
-    Field("ends_rest", "run", "what its rounding has left out [J]"),
-    Field("n_steps", "run", "steps to the end", kind=int),
+    Field("drive_work", "run", "work of the drives on the chain [J]"),
+    Field("drive_rest", "run", "rounding error of drive_work [J]"),
+    Field("elements_work", "run", "energy that the dashpots of elements have taken up [J]"),
+    Field("elements_rest", "run", "rounding error of elements_work [J]"),
+    Field("ends_work", "run", "energy that compliant ends have taken up [J]"),
+    Field("ends_rest", "run", "rounding error of ends_work [J]"),
+    Field("n_steps", "run", "number of steps to the end", kind=int),
     Field(
         "earlier",
         "run",
-        "steps before the first, of the runs that this one continues",
+        "number of steps of the runs that this run continues",
         kind=int,
     ),
-    Field("n_bodies", "run", "striker and beads", kind=int),
-    Field("stride", "run", "steps from sample to sample", kind=int),
+    Field("n_bodies", "run", "number of bodies: striker and beads", kind=int),
+    Field("stride", "run", "number of steps between samples", kind=int),
     Field(
         "tile",
         "run",
-        "contacts that are swept over several steps at a time",
+        "number of contacts that are swept over several steps at a time",
         kind=int,
     ),
-    Field("band", "run", "steps at a time at most", kind=int),
-    Field("step", "run", "steps done", kind=int),
-    Field("front", "run", "contacts behind the front of the wave", kind=int),
-    Field("sample", "run", "samples taken", kind=int),
-    Field("snapshot", "run", "snapshots taken", kind=int),
-    Field("entry", "run", "entries of the energy balance", kind=int),
-    Field("clamped", "run", "contact-steps in which the clamp acted", kind=int),
-    Field("where", "run", "body or contact of a failure, as an index", kind=int),
+    Field("band", "run", "maximum number of steps at a time", kind=int),
+    Field("step", "run", "number of completed steps", kind=int),
+    Field("front", "run", "number of contacts behind the wave front", kind=int),
+    Field("sample", "run", "number of recorded samples", kind=int),
+    Field("snapshot", "run", "number of recorded snapshots", kind=int),
+    Field("entry", "run", "number of recorded entries of the energy balance", kind=int),
+    Field("clamped", "run", "number of contact-steps in which the clamp acted", kind=int),
+    Field("where", "run", "index of the body or contact of a failure", kind=int),
     Field("n_active", "run", "length of the list of active contacts", kind=int),
     Field(
         "n_jumps",
         "run",
-        "jumps of the force in this step; none between two steps",
+        "number of jumps of the force in this step; 0 between two steps",
         kind=int,
     ),
     Field(
         "echoes",
         "run",
-        "1 where two forces differed at the step before",
+        "1 if the two forces of a contact differed at the previous step",
         kind=int,
     ),
 )
 
 # Tables of the drives, one after another.
 FOLLOWED = (
-    Field("knots", "run", "instants of the drives' tables [s]"),
-    Field("spline", "run", "coefficients behind each, highest power first"),
+    Field("knots", "run", "times of the tables of the drives [s]"),
+    Field("spline", "run", "coefficients after each knot, highest power first"),
 )
 
 

@@ -20,8 +20,8 @@ from granchain.contact.law import ONSET_HISTORY, PHASES, ContactLaw, Quantity
 from granchain.contact.model import Functions, Guarded, Model
 from granchain.jit.compile import VECTOR, frozen
 
-WHICH = Quantity("contact_law", "1", "the law of the contact, as its place among them")
-RUN_END = Quantity("run_end", "1", "one more than the last contact of its run; see `run_ends`")
+WHICH = Quantity("contact_law", "1", "index of the law of the contact")
+RUN_END = Quantity("run_end", "1", "index of the last contact of its run plus 1; see `run_ends`")
 UNTIL = 1
 # Values of quantities that the law of a contact lacks, with an elastic limit that is never reached.
 _IDLE = dict.fromkeys((quantity.name for quantity in ONSET_HISTORY), 1.0) | {

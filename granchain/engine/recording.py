@@ -14,18 +14,18 @@ from granchain.engine.timestep import TimeStep
 ENERGY_ENTRIES = 200
 # Energies of an entry, in the order of `account`.
 ENERGY = (
-    Field("kinetic", "entry", "of the bodies and the attached masses [J]"),
-    Field("recoverable", "entry", "of the contacts [J]"),
-    Field("plastic", "entry", "lost in residual indentations [J]"),
-    Field("viscous", "entry", "taken by damping [J]"),
-    Field("clamp", "entry", "taken by the clamp at zero force [J]"),
-    Field("elements", "entry", "of the springs of elements [J]"),
-    Field("elements_viscous", "entry", "taken by the dashpots of elements [J]"),
-    Field("external", "entry", "work from outside [J]: the sum of the three parts that follow"),
-    Field("gravity", "entry", "[J]"),
-    Field("precompression", "entry", "[J]"),
-    Field("drives", "entry", "[J]"),
-    Field("radiated", "entry", "taken by compliant ends [J]: a part of elements_viscous"),
+    Field("kinetic", "entry", "kinetic energy of the bodies and the attached masses [J]"),
+    Field("recoverable", "entry", "recoverable energy of the contacts [J]"),
+    Field("plastic", "entry", "energy lost to residual indentation [J]"),
+    Field("viscous", "entry", "energy lost to damping [J]"),
+    Field("clamp", "entry", "work of the clamp [J]"),
+    Field("elements", "entry", "energy of the springs of elements [J]"),
+    Field("elements_viscous", "entry", "energy lost in the dashpots of elements [J]"),
+    Field("external", "entry", "external work, the sum of the next three [J]"),
+    Field("gravity", "entry", "work of gravity [J]"),
+    Field("precompression", "entry", "work of the precompression [J]"),
+    Field("drives", "entry", "work of the drives [J]"),
+    Field("radiated", "entry", "energy taken by compliant ends, a part of elements_viscous [J]"),
 )
 Energies = named_tuple_of("Energies", ENERGY, __name__)
 
@@ -38,48 +38,76 @@ RECORD = (
         "mean force of a bead's two contacts [N]",
         axes=("samples", "sensors"),
     ),
-    Field("contact_force", "sample", "of the recorded contacts [N]", axes=("samples", "recorded")),
     Field(
-        "contact_overlap", "sample", "of the recorded contacts [m]", axes=("samples", "recorded")
+        "contact_force",
+        "sample",
+        "force of the recorded contacts [N]",
+        axes=("samples", "recorded"),
+    ),
+    Field(
+        "contact_overlap",
+        "sample",
+        "overlap of the recorded contacts [m]",
+        axes=("samples", "recorded"),
     ),
     Field(
         "jump_force",
         "sample",
-        "of a sensor next to a jump since the sample before [N]",
+        "largest force of a sensor next to a jump since the previous sample [N]",
         np.nan,
         axes=("jumps", "sensors"),
     ),
-    Field("jump_time", "sample", "of that jump [s]", np.nan, axes=("jumps", "sensors")),
-    Field("displacement", "snapshot", "of every body [m]", axes=("snapshots", "bodies")),
-    Field("velocity", "snapshot", "of every body at the step [m/s]", axes=("snapshots", "bodies")),
+    Field("jump_time", "sample", "time of this jump [s]", np.nan, axes=("jumps", "sensors")),
+    Field(
+        "displacement", "snapshot", "displacement of every body [m]", axes=("snapshots", "bodies")
+    ),
+    Field(
+        "velocity",
+        "snapshot",
+        "velocity of every body at the step [m/s]",
+        axes=("snapshots", "bodies"),
+    ),
     Field(
         "snapshot_largest_overlap",
         "snapshot",
-        "largest overlap of every contact until then [m]",
+        "largest overlap of every contact up to this time [m]",
         axes=("histories", "contacts"),
     ),
-    Field("snapshot_overlap", "snapshot", "of every contact [m]", axes=("histories", "contacts")),
-    Field("snapshot_rate", "snapshot", "of every contact [m/s]", axes=("histories", "contacts")),
+    Field(
+        "snapshot_overlap",
+        "snapshot",
+        "overlap of every contact [m]",
+        axes=("histories", "contacts"),
+    ),
+    Field(
+        "snapshot_rate",
+        "snapshot",
+        "overlap rate of every contact [m/s]",
+        axes=("histories", "contacts"),
+    ),
     Field(
         "snapshot_history",
         "snapshot",
-        "of every contact, a row for each quantity",
+        "history of every contact, with a row for each quantity",
         axes=("histories", "quantities", "contacts"),
     ),
-    Field("energies", "entry", "in the order of ENERGY [J]", axes=("entries", "energies")),
+    Field("energies", "entry", "energies in the order of ENERGY [J]", axes=("entries", "energies")),
     Field(
-        "drive_work", "entry", "of each drive, if there are several [J]", axes=("entries", "drives")
+        "drive_work",
+        "entry",
+        "work of each drive, if there are several [J]",
+        axes=("entries", "drives"),
     ),
     Field(
         "attached_displacement",
         "snapshot",
-        "of every attached mass [m]",
+        "displacement of every attached mass [m]",
         axes=("snapshots", "attached"),
     ),
     Field(
         "attached_velocity",
         "snapshot",
-        "of every attached mass at the step [m/s]",
+        "velocity of every attached mass at the step [m/s]",
         axes=("snapshots", "attached"),
     ),
 )
@@ -92,7 +120,13 @@ PLAN = (
         kind=int,
         axes=("sensors",),
     ),
-    Field("sensor_right", "sample", "of its right contact", kind=int, axes=("sensors",)),
+    Field(
+        "sensor_right",
+        "sample",
+        "index of the right contact of each sensor bead",
+        kind=int,
+        axes=("sensors",),
+    ),
     Field("recorded", "sample", "indices of the recorded contacts", kind=int, axes=("recorded",)),
     Field("snapshot_at", "snapshot", "steps of the snapshots", kind=int, axes=("snapshots",)),
     Field(

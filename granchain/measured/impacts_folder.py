@@ -45,9 +45,9 @@ YIELD_STRESS_RATIO = "yield_stress_ratio"
 STATED_QUANTITIES: dict[str, str] = {"speed": "m/s", **PAIR_QUANTITIES, YIELD_STRESS_RATIO: "1"}
 # Purposes of a row.
 USES = {
-    "fit": "parameters are fitted to it, and laws are ranked by it",
-    "rank": "laws are ranked by it",
-    "show": "it is compared only",
+    "fit": "used to fit parameters and to rank laws",
+    "rank": "used to rank laws",
+    "show": "compared only",
 }
 NOT_STATED = "not stated"
 # Columns without a unit.
@@ -65,12 +65,12 @@ class SourceTable(Table):
     """Published source of numbers."""
 
     name: str = key(
-        "the word by which rows and constants name it",
+        "the name of the source in rows and constants",
         "a word of letters, digits and hyphens",
         pattern=r"^[\w.-]+$",
     )
-    printed: str = required_text_key("author, year, title, table")
-    doi: str = text_key("its digital object identifier")
+    printed: str = required_text_key("author, year, title, and table")
+    doi: str = text_key("the digital object identifier of the source")
 
 
 class ConstantTable(Table):
@@ -78,9 +78,9 @@ class ConstantTable(Table):
 
     name: str = required_text_key("the quantity of the two bodies, or the input of a law")
     value: float = key("the number", "a finite number")
-    unit: str = required_text_key("its unit")
+    unit: str = required_text_key("the unit of the number")
     source: str = required_text_key("the name of a [[source]]")
-    doubt: str = text_key("why it may be wrong")
+    doubt: str = text_key("the reason why the number may be wrong")
 
 
 class ImpactsTable(Table):
@@ -88,16 +88,16 @@ class ImpactsTable(Table):
 
     title: str = required_text_key("a title")
     kind: Literal["measured", "printed"] = choice(
-        "how the numbers were had", ("measured", "printed")
+        "the origin of the numbers", ("measured", "printed")
     )
-    what: str = required_text_key("what was done")
-    who: str = required_text_key("who did it")
-    licence: str = text_key("under what terms it may be passed on")
-    source: list[SourceTable] = key("where the numbers are printed", "tables [[source]]")
-    constant: list[ConstantTable] = key("numbers that hold for all rows", "tables [[constant]]", [])
-    input: list[ConstantTable] = key("inputs of laws that a source states", "tables [[input]]", [])
-    fact: list[FactTable] = key("what else is printed", "tables [[fact]]", [])
-    doubt: list[str] = key("reasons why some of it may be wrong", "a list of texts", [])
+    what: str = required_text_key("a description of the experiment")
+    who: str = required_text_key("the authors of the experiment")
+    licence: str = text_key("the licence of the data")
+    source: list[SourceTable] = key("the sources of the numbers", "tables [[source]]")
+    constant: list[ConstantTable] = key("numbers that apply to all rows", "tables [[constant]]", [])
+    input: list[ConstantTable] = key("inputs of laws from a source", "tables [[input]]", [])
+    fact: list[FactTable] = key("other published facts", "tables [[fact]]", [])
+    doubt: list[str] = key("reasons why numbers may be wrong", "a list of texts", [])
 
 
 @dataclass(frozen=True)

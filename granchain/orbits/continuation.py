@@ -75,7 +75,9 @@ STORED_OF_POINT = (
 # Quantities along which a breather is followed, in addition to keys of its case.
 FAMILIES = {
     "energy": Label(("point",), "J", "energy of the breather above the static state"),
-    "amplitude": Label(("point",), "m", "displacement of the bead that moves most, at its turn"),
+    "amplitude": Label(
+        ("point",), "m", "displacement of the bead that moves most, at its turning point"
+    ),
     "period": Label(("point",), "s", "period of the breather"),
 }
 # Distances from a point at which the other branch is searched, relative to the smallest static

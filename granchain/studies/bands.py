@@ -222,7 +222,7 @@ def uncertain(case: Any, tolerance: Any, n: Any, seed: Any, sensitivity: bool = 
     """
     check_case(case)
     problems = Problems()
-    advice = "Give the number of members. A power of 2 fills the box evenly"
+    advice = "Give the number of members. With a power of 2, the points are distributed evenly"
     if check_integer("n", n, problems, advice, least=2):
         problems.check(
             not (sensitivity and (n & (n - 1) or n < 4)),

@@ -858,20 +858,17 @@ def variables_of_study(evaluation: Evaluation) -> dict[str, Variable]:
     hashes = {text: hash_of_record(text) for text in dict.fromkeys(evaluation.law)}
     endings = {
         "status": ([status.label for status in evaluation.status], "how the run ended"),
-        "message": (evaluation.message, "why it failed"),
+        "message": (evaluation.message, "reason why it failed"),
         "law_sha256": (
             [hashes[text] for text in evaluation.law],
-            "hash of what its law was: of its functions and resolved coefficients",
+            "hash of the law: its functions and resolved coefficients",
         ),
     }
     if evaluation.chained:
-        about_state = (
-            "state at the end, from which the next value goes on"  # words: ok: stored label
-        )
-        states = evaluation.rows("state", "")
-        endings["state"] = states, f"{about_state}: case.replace(initial=...)"
+        about_state = "final state, from which the next value starts: case.replace(initial=...)"
+        endings["state"] = evaluation.rows("state", ""), about_state
     if evaluation.names:
-        about_point = "name of the member: hash of its case, version and what is measured"
+        about_point = "name of the member: hash of the case, the version, and the measures"
         endings["point"] = evaluation.names, about_point
     for name, (values_of_members, meaning) in endings.items():
         add_members(name, texts(values_of_members), Label((), "", meaning))
