@@ -25,7 +25,7 @@ nox.needs_version = ">=2025.10.14"  # --download-python
 nox.options.default_venv_backend = "uv"
 nox.options.error_on_missing_interpreters = False
 
-# Seconds as plain Python: time steps, spheres, dashpots, and scans of laws.
+# Tests that take seconds as plain Python: time steps, spheres, dashpots, and scans of laws.
 FAST = [f"tests/test_{name}.py" for name in ("spheres", "timestep", "viscous", "specialise")]
 # Loops without history, with a residual overlap, and with an exponent. Each compiles for a minute
 # under emulation.
