@@ -1,10 +1,10 @@
-"""What the tests share: the promises that they show, and the figures that they measured.
+"""Fixtures and hooks of all tests: the guarantees that tests check, and their measured values.
 
-A test marked `@pytest.mark.promise("N1")` shows a promise of docs/reliability.md; by the fixture
-`figure` it reports what it measured, which is checked against its bound at once. `--figures FILE`
-keeps both, from every process of the run, in a JSON file, from which `docs/reliability.py` prints
-the page. A test that this run left out keeps the figures of the last run that did not.
-"""
+A test marked `@pytest.mark.promise("N1")` checks a guarantee of docs/reliability.md. With the
+fixture `figure` it reports a measured value, which is compared with its bound immediately.
+`--figures FILE` writes the outcomes and values of all processes to a JSON file, from which
+`docs/reliability.py` prints the page. For a test that this run omits, the file keeps the values of
+the last run that included it."""
 
 import datetime
 import importlib.util
@@ -25,8 +25,8 @@ from support.kinds import PLAIN_ALONE
 
 import granchain
 
-# Files whose tests compile loops or take seconds. One process begins with them and the other one
-# with the rest, so that few loops are compiled by both.
+# Files whose tests compile loops or take seconds. One process starts with these files and the other
+# process with all other files, so that both compile few of the same loops.
 FIRST = (
     "answers", "bands", "bead_drives", "certificate", "certified", "chained", "citation",
     "collisions", "comparison_coverage", "compliant_ends", "continuation", "docstring_examples",
@@ -51,21 +51,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[COLLECTED], config.stash[REPORTED] = {}, {}
-    # A shell starts a background job with SIGINT ignored, and its children inherit that.
+    # A shell starts a background job with SIGINT ignored, and its children inherit this.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of the test's own, in which it works."""
+    """Return a separate folder, which is the current folder of the test."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 @pytest.fixture
 def obeyed(capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
-    """obeyed(*arguments, code=0): what a command with this exit code wrote, as .out and .err."""
+    """Return obeyed(*arguments, code=0), which runs a command that must exit with this code.
+
+    The result has the output and error text as .out and .err.
+    """
     from granchain.cli import obey
 
     def written(*arguments: str, code: int = 0) -> Any:
@@ -77,7 +80,7 @@ def obeyed(capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
 
 @pytest.fixture(scope="module")
 def script(request: pytest.FixtureRequest) -> Iterator[ModuleType]:
-    """The script that stands beside the page of docs that a file of tests names, as a module."""
+    """Return as a module the script of the documentation page that a test file specifies."""
     path = request.module.PAGE.with_suffix(".py")
     spec = importlib.util.spec_from_file_location(f"page_{path.stem}", path)
     assert spec is not None and spec.loader is not None
@@ -90,8 +93,11 @@ def script(request: pytest.FixtureRequest) -> Iterator[ModuleType]:
 
 @pytest.fixture
 def plain_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The time loop as plain Python: where a compiled one would be this test's alone and take
-    longer than its few steps; that both give the same bits is test_pinned.py's."""
+    """Run the time loop as plain Python, if only this test would use the compiled loop.
+
+    Compiling would take longer than the few steps. test_pinned.py shows that both give
+    bit-identical results.
+    """
     from granchain.engine.loop import time_loop
 
     monkeypatch.setattr("granchain.engine.state.loop_of", time_loop)
@@ -100,23 +106,23 @@ def plain_loop(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def plain_members(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No loop over members is compiled: test_many.py looks at those."""
+    """Compile no loop over members; test_many.py tests this loop."""
     monkeypatch.setattr("granchain.engine.batch.COMPILED", sys.maxsize)
 
 
 @pytest.fixture
 def plain_scans(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Scans of coefficients as plain Python, which take less than their compiling."""
+    """Run scans of coefficients as plain Python, because compiling takes longer than the scans."""
     monkeypatch.setattr("granchain.engine.setup.PLAIN_SECONDS", math.inf)
 
 
 @pytest.fixture
 def own_laws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Laws that a test declares, and modules that it loads from its own files, are forgotten."""
+    """Remove the laws that a test declares, and the modules that it loads from its files."""
     from granchain.contact import law, laws
     from granchain.contact.user import PREFIX
 
-    # those of the package are known for good
+    # the laws of the package stay registered
     monkeypatch.setattr(law, "REGISTRY", dict(laws()))
     loaded = set(sys.modules)
     yield
@@ -127,7 +133,7 @@ def own_laws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def jit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Numba compiles, in a run without it too, and saves what it compiled in this folder."""
+    """Turn on compilation, also in a run without it, and save compiled code in this folder."""
     import numba
 
     monkeypatch.setattr(numba.config, "DISABLE_JIT", 0)
@@ -137,8 +143,11 @@ def jit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def blank_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Figures are made and not rendered, which takes most of their time: their files hold the
-    first bytes of their kind. What is rendered is looked at in test_figures.py and test_plot.py."""
+    """Create figures without rendering them, because rendering takes most of the time.
+
+    Their files contain only the first bytes of the format. test_figures.py and test_plot.py check
+    rendered figures.
+    """
     from granchain.figures import style
 
     def blank(figure: Any, ending: str, dpi: float | None = None) -> bytes:
@@ -149,7 +158,7 @@ def blank_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
-    """Chromium without a screen, which reaches nothing but the pages of the tests."""
+    """Start Chromium without a display; it can access only the pages of the tests."""
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     program = shutil.which("chromium") or shutil.which("chromium-browser")
     if program is None:
@@ -164,10 +173,10 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def figure(request: pytest.FixtureRequest) -> Callable[..., None]:
-    """figure(what, value, at_least=..., at_most=...): keeps a measured value, and fails the test
-    outside its bounds.
+    """Return figure(what, value, at_least=..., at_most=...), which stores a measured value.
 
-    At least one bound, both where a value that is too good would show a test that measures nothing.
+    The test fails if the value is out of bounds. There must be at least one bound. Give both if a
+    value that is too good would show that the test measures nothing.
     """
 
     def report(
@@ -190,7 +199,8 @@ def figure(request: pytest.FixtureRequest) -> Callable[..., None]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Every test of a promise, before some are left out; of a plain loop, only as plain Python."""
+    """Collect every test of a guarantee before some are omitted; run plain-loop tests only without
+    the JIT."""
     items.sort(key=lambda item: item.path.stem.removeprefix("test_") not in FIRST)
     for item in items:
         if "plain_loop" in item.fixturenames and item.get_closest_marker("plain"):
@@ -204,7 +214,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 class OverProcesses:
-    """What the processes of pytest-xdist collected."""
+    """Collects what the processes of pytest-xdist have stored."""
 
     def __init__(self, config: pytest.Config):
         self.config = config
@@ -220,7 +230,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 class Reports:
-    """Outcome and figures of every test, as its reports come in."""
+    """Collects the outcome and the measured values of every test from its reports."""
 
     def __init__(self, config: pytest.Config):
         self.config = config
@@ -246,7 +256,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     before = json.loads(file.read_text()) if file.exists() else {}
     kept = merged(before, config.stash[COLLECTED], config.stash[REPORTED])
     beside = file.with_name(f"{file.name}.{os.getpid()}")
-    # a line for each test, so that two versions can be compared
+    # one line per test, so that two versions can be compared
     lines = (
         f"{json.dumps(name)}: {json.dumps(one, sort_keys=True)}"
         for name, one in sorted(kept.items())
@@ -258,7 +268,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def merged(
     before: dict[str, Any], collected: dict[str, Any], reported: dict[str, Any]
 ) -> dict[str, Any]:
-    """All tests of promises that exist, with what this run or an earlier one measured."""
+    """Return all tests of guarantees, with the values of this run or an earlier one."""
     looked_at = {name.partition("::")[0] for name in collected}
     kept = {
         name: one
@@ -278,6 +288,6 @@ def merged(
 
 
 def conditions() -> str:
-    """Version and kind of machine; no name of one."""
+    """Return the version and the kind of machine, without its name."""
     machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
     return f"granchain {granchain.__version__}, Python {platform.python_version()}, {machine}"

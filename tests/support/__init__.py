@@ -1,1 +1,1 @@
-"""What the tests are made with: chains, cases, results and traces, processes and disks."""
+"""Shared parts of the tests: chains, cases, results, traces, processes, and disks."""

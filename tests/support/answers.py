@@ -24,7 +24,7 @@ def small(**changes):
 
 
 def recorded(case):
-    """A trace of the forces of a run, with a quiet stretch before them."""
+    """Return a trace of the forces of a run, with a baseline before them."""
     _, force = Sensor(interval=1e-6).read(*(gc.run(case)[n] for n in ("time", "sensor_force")))
     force = np.vstack([np.zeros((30, force.shape[1])), force])
     force += 0.05 * np.random.default_rng(1).standard_normal(force.shape)
@@ -34,7 +34,7 @@ def recorded(case):
 
 
 def comparison():
-    """A comparison of two results, one with bands, with a tolerance that is missed."""
+    """Return a comparison of two results, one with bands, with a tolerance that is exceeded."""
     results = [
         gc.run(small()),
         gc.run(small(**{"contact.law": "flores", "contact.restitution": 0.8})),
@@ -45,7 +45,7 @@ def comparison():
 
 
 def fitted(**laws):
-    """A fit, or the ranking of the fits of several laws."""
+    """Return a fit, or a ranking of the fits of several laws."""
     start = small(**{"striker.speed": 1.7})
     return gc.fit(start, recorded(small()), ["striker.speed"], laws=laws or None)
 
@@ -58,7 +58,7 @@ LIMITS = [("peak", 0.0, 1e3), (sum_of_radii, 0.0, 1.0)]
 
 
 def of_docstring(kind):
-    """The answer that the example in the docstring of its class computes."""
+    """Return the answer that the example in the docstring of its class computes."""
     namespace = {}
     exec(doctest.script_from_examples(kind.__doc__), namespace)
     return next(value for value in namespace.values() if type(value) is kind)

@@ -1,5 +1,7 @@
-"""The computed side of fits between runs: where a Monte Carlo of readings and intervals asks for
-thousands of runs of nearly the same numbers, they are interpolated between some."""
+"""Interpolation of computed pulses between runs.
+
+A Monte Carlo test of readings and intervals needs thousands of runs with nearly equal numbers, so
+these are interpolated between a few runs."""
 
 import copy
 
@@ -46,7 +48,7 @@ class BetweenRuns:
         return rows
 
     def computed(self, points):
-        """As `FitProblem._computed` gives them; outside the box those are run."""
+        """Return the same as `FitProblem._computed`; points outside the box are run."""
         keys = self._scaled(np.array([point[: len(self._low)] for point in points]))
         if np.abs(keys).max() > 1.0:
             return self._run(list(points))

@@ -1,4 +1,4 @@
-"""Small disks of their own, which can be full or read-only for everybody, root too."""
+"""Small separate disks that can be full or read-only, also for root."""
 
 import contextlib
 import subprocess
@@ -8,8 +8,10 @@ import pytest
 
 @contextlib.contextmanager
 def mounting(folder):
-    """A function that mounts a tmpfs with options such as "size=128k", and gives its folder;
-    skips the test where that is not allowed."""
+    """Return a function that mounts a tmpfs and returns its folder.
+
+    Its argument are options such as "size=128k". The test is skipped if mounting is not allowed.
+    """
     mounted = []
 
     def mount(*options):

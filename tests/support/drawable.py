@@ -1,4 +1,4 @@
-"""A small answer for every figure, most of them made up: figures read labels only."""
+"""A small answer for every figure. Most are invented, because figures read labels only."""
 
 from functools import cache, partial
 from types import SimpleNamespace
@@ -20,7 +20,7 @@ BEADS = np.array([3, 8, 13])
 
 
 def turning(law="johnson"):
-    """Two turns of a mechanism's result."""
+    """Return two revolutions of the result of a mechanism."""
     angle = np.linspace(0.0, 4.0 * np.pi, 801)
     wave, load = np.sin(angle), np.maximum(-np.cos(angle), 0.0)
     names = {"crank_angle": angle, "time": angle, "contact_force": load}
@@ -31,7 +31,8 @@ def turning(law="johnson"):
 
 
 def a_study(count=14):
-    """As `granchain.sweep` gives it: speeds over two decades, radii, draws, and three sensors."""
+    """Return a study like `granchain.sweep`: speeds over two decades, radii, draws, three
+    sensors."""
     dims = ("striker.speed", "chain.radius", "draw", "sensor_bead")
     values = np.random.default_rng(0).uniform(1.0, 2.0, (count, 12, 20, 3))
     radii = ("chain.radius", np.linspace(1e-3, 2e-3, 12), {"units": "m"})
@@ -44,7 +45,7 @@ def a_study(count=14):
 
 
 def impacts_of_laws(laws=("ma-liu", "flores")):
-    """As `granchain.impacts` gives it: a restitution for each law and speed."""
+    """Return a study like `granchain.impacts`: a restitution for each law and speed."""
     speeds = np.geomspace(0.1, 10.0, 5)
     values = np.linspace(0.9, 0.5, 5 * len(laws)).reshape(len(laws), 5)
     speed = ("speed", speeds, {"units": "m/s"})
@@ -54,7 +55,7 @@ def impacts_of_laws(laws=("ma-liu", "flores")):
 
 
 def some_bands():
-    """As `granchain.bands` gives it, with sensitivities of two keys."""
+    """Return bands like `granchain.bands`, with sensitivities to two keys."""
     time, quantiles = np.arange(100) * 1e-6, np.array([0.025, 0.25, 0.5, 0.75, 0.975])
     arrival = np.array([30e-6, 50e-6, 70e-6])
     pulse = np.exp(-(((time[:, None] - arrival) / 5e-6) ** 2)) * [40.0, 30.0, 20.0]
@@ -82,7 +83,10 @@ def some_bands():
 
 
 def collision(law="ma-liu", speed=1.77, residual=4e-6):
-    """An impact along one line up to 10 um and 50 N, back along another; at last an open sample."""
+    """Return an impact up to 10 um and 50 N that unloads along another line.
+
+    The contact is open at the last sample.
+    """
     overlap = 1e-6 * np.append(np.arange(11.0), np.arange(9.0, 1e6 * residual - 1.5, -1.0))
     back = np.maximum(50.0 * (overlap[11:] - residual) / (10e-6 - residual), 0.0)
     values = {name: 0.83906 for name in ImpactResult.labels if name.startswith("restitution")}
@@ -98,7 +102,7 @@ def collision(law="ma-liu", speed=1.77, residual=4e-6):
 
 @cache
 def a_comparison():
-    """Two results compared with nine tenths of the forces of the first."""
+    """Return a comparison of two results with nine tenths of the forces of the first one."""
     results = synthetic(end=200e-6, law="ma-liu"), synthetic(end=200e-6, law="flores")
     _, force = Sensor(interval=1e-6).read(results[0].time, 0.9 * results[0].sensor_force)
     force = np.vstack([np.zeros((30, force.shape[1])), force])
@@ -109,14 +113,14 @@ def a_comparison():
 
 
 class Fitted(SimpleNamespace):
-    """A fit of one key, with its variables as items and attributes."""
+    """Fit of one key, with its variables as items and attributes."""
 
     def __getitem__(self, name):
         return getattr(self, name)
 
 
 def a_fit(law="ma-liu", factor=1.0):
-    """A fit of psi to three pulses."""
+    """Return a fit of psi to three pulses."""
     time = np.arange(50) * 1e-6
     pulse = 20.0 * np.exp(-(((time - 25e-6) / 5e-6) ** 2))
     samples = [
@@ -134,7 +138,7 @@ def a_fit(law="ma-liu", factor=1.0):
 
 
 def impacts_compared():
-    """Measured and computed restitutions and diameters of two laws."""
+    """Return measured and computed restitutions and diameters of two laws."""
     cases = [("restitution", "slow", 0.9), ("restitution", "fast", 0.7), ("diameter", "fast", 5e-4)]
 
     def row(computed, quantity, case, measured):
@@ -154,7 +158,7 @@ def impacts_compared():
 
 @cache
 def a_spectrum():
-    """A spectrum of noise, with a map and the dispersion of a chain."""
+    """Return a spectrum of noise, with a map and the dispersion of a chain."""
     relation, draws = answer_of("Dispersion"), np.random.default_rng(1)
     frequency = np.linspace(0.0, 2e5, 200)
     inside = np.any([(frequency >= a) & (frequency <= b) for a, b in relation.band_edges], axis=0)
@@ -174,7 +178,7 @@ def a_spectrum():
 
 
 def an_orbit():
-    """A circle in the plane of displacement and velocity, for three beads."""
+    """Return a circle in the plane of displacement and velocity, for three beads."""
     phase = np.linspace(0.0, 2.0 * np.pi, 50)[:, None]
     amplitude = np.array([1.0, 2.0, 0.5])
     result = SimpleNamespace(
@@ -190,7 +194,7 @@ def an_orbit():
 
 
 def a_branch():
-    """Orbits of two beads versus a frequency, with a fold."""
+    """Return orbits of two beads versus a frequency, with a fold."""
     points = [
         SimpleNamespace(
             excursion=np.array([1.0, 0.5]) * (1.0 + i) * 1e-6, parameter=2e4 + 1e3 * min(i, 8 - i),
@@ -206,18 +210,19 @@ def a_branch():
 
 
 def moving():
-    """A run between free ends, of no case."""
+    """Return a run between free ends, without a case."""
     result = synthetic()
     result._case = None
     return result
 
 
 def laws(count, **same):
-    """Results of as many laws, all the same."""
+    """Return several equal results with different laws."""
     return [synthetic(law=f"law-{i}", **same) for i in range(count)]
 
 
-# Every figure with a small answer, by its name and what it shows; by default the answer of a class.
+# Small answers for every figure, by the name of the figure and its content. Default: the answer of
+# a class.
 DRAWABLE = {
     draw.__name__: lambda draw=draw, kind=kind: partial(draw, answer_of(kind))
     for kind, draw in ANSWER_FIGURES.items()

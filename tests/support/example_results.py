@@ -1,4 +1,4 @@
-"""A result with every variable, of random numbers, and all that it says."""
+"""A result with every variable, filled with random numbers, and all of its contents."""
 
 import hashlib
 import tempfile
@@ -16,7 +16,7 @@ HISTORY = (
     Quantity("my_dent", "", output=True),
 )
 
-# Axes and unit of every variable, as the design of the output file has them.
+# Axes and unit of every variable, according to the design of the output file.
 LAYOUT = {
     "time": ("time", "s"),
     "sensor_bead": ("sensor_bead", "1"),
@@ -51,7 +51,7 @@ LABELS = ("sensor_bead", "bead", "sensor_contact", "contact")
 
 
 class StandIn:
-    """As much of a case as a result needs."""
+    """The parts of a case that a result needs."""
 
     title = "70 beads, drawn by Jiří"
     toml = 'title = "70 beads"  # as given\n'
@@ -73,7 +73,7 @@ class StandIn:
 
 
 def values(samples=300, seed=0):
-    """Random values for every variable."""
+    """Return random values for every variable."""
     draw = np.random.default_rng(seed)
     lengths = {"time": samples, "sensor_bead": 3, "bead": 13, "sensor_contact": 2, "contact": 12}
     lengths |= {"energy_time": 20, "snapshot_time": 5}
@@ -101,7 +101,7 @@ def a_result(samples=300, seed=0, **more):
 
 
 def everything(result):
-    """All that a result says, to be compared bit for bit."""
+    """Return all contents of a result, for a bitwise comparison."""
     variables = {
         name: (v.dims, v.unit, v.long_name, v.data.dtype.str, v.data.shape, v.data.tobytes())
         for name, v in result.variables.items()
@@ -111,14 +111,14 @@ def everything(result):
 
 
 def file_of(result):
-    """The bytes of its output file."""
+    """Return the bytes of the output file of a result."""
     with tempfile.TemporaryDirectory() as folder:
         result.save(Path(folder) / "a.h5")
         return (Path(folder) / "a.h5").read_bytes()
 
 
 def seal(path):
-    """Make the hash in the last line fit, as a stranger can."""
+    """Correct the hash in the last line, as an attacker could."""
     content = path.read_bytes()
     if content[-files.CHECKSUM_LENGTH :].startswith(b"\ngranchain sha256"):
         content = content[: -files.CHECKSUM_LENGTH]

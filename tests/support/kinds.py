@@ -1,6 +1,7 @@
-"""Which laws stand for which: laws made of the same functions share one compiled loop, and one of
-them tests it; and what changes of their
-inputs lead through their other branches."""
+"""Selections of laws for tests.
+
+Laws with the same functions share one compiled loop, and one of these laws tests it. Also changes
+of the inputs that select other branches of a law."""
 
 import os
 from dataclasses import replace
@@ -12,28 +13,32 @@ from granchain.contact import laws
 from granchain.engine.contact_step import features_of
 from granchain.engine.recording import Recording
 
-# Numba compiles nothing here: the pass that counts lines.
+# The run that counts lines, in which Numba compiles nothing.
 PLAIN_HERE = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
-# Of what shows nothing more when compiled: each loop has the bits of plain Python, test_pinned.py.
+# Laws whose compiled loop shows nothing new, because test_pinned.py compares each loop with plain
+# Python.
 PLAIN_ALONE = pytest.mark.skipif(
     not PLAIN_HERE, reason="run as plain Python, by make test-plain: compiled it shows nothing more"
 )
-# Of their shape, those whose loops other tests need too, and no integral for each force.
+# One law for each shape of the loop: other tests need these loops too, and their force needs no
+# integral.
 FIRST = ("ma-liu", "hertz", "tsuji", "flores")
-# Of a shape of their own, and as long to compile as three others: the plain and the long run.
+# Laws with a separate shape that takes as long to compile as three others. They run as plain Python
+# and in the long run.
 LATER = (
     "jackson-green", "kelvin-voigt", "kogut-etsion", "lee-wang-transition", "wang-liu-hysteretic",
 )  # fmt: skip
 
 
 def functions(name, changes):
-    """Identity of all that the loop is compiled from, for a law at these example inputs."""
+    """Return the identity of everything that the loop of a law is compiled from, at these
+    inputs."""
     law = laws()[name]
     return tuple(id(function) for function in law.model(example_inputs(law, **changes)).functions)
 
 
 def distinct_laws():
-    """One law for each set of functions, by name."""
+    """Return one law for each set of functions, by name."""
     seen = {}
     for name in laws():
         seen.setdefault(functions(name, {}), name)
@@ -41,10 +46,10 @@ def distinct_laws():
 
 
 def one_per_shape():
-    """One law for each shape of the loop: the short run has no time for the others, which run as
-    plain Python and in the long run.
+    """Return one law for each shape of the loop.
 
-    How many coefficients and histories there are is no shape.
+    The short run has no time for the other laws, which run as plain Python and in the long run. The
+    numbers of coefficients and history quantities do not matter for the shape.
     """
     seen = {}
     for name in (*FIRST, *distinct_laws()):
@@ -56,20 +61,23 @@ def one_per_shape():
 
 
 def every_law(near=None):
-    """Laws as parameters: these, by default one of each kind, at once, others in the long run."""
+    """Return laws as parameters; by default one of each kind, and the others only in the long
+    run."""
     near = distinct_laws() if near is None else near
     return [pytest.param(name, marks=() if name in near else pytest.mark.long) for name in laws()]
 
 
 def each_loop(near):
-    """One law for each loop as parameters: these at once, the others in the long run."""
+    """Return one law for each loop as parameters; the others only in the long run."""
     names = sorted({*near, *distinct_laws()})
     return [pytest.param(name, marks=() if name in near else pytest.mark.long) for name in names]
 
 
 def alternatives(law):
-    """Changes of the example inputs, one word or switch at a time, that lead through a law's
-    other branches; the first changes nothing."""
+    """Return changes of the example inputs that select other branches of a law.
+
+    Each change sets one word or switch. The first change is empty.
+    """
     found = [{}]
     names = {quantity.name for quantity in law.inputs}
     for quantity in law.inputs:
@@ -80,7 +88,7 @@ def alternatives(law):
                 {quantity.name: word} for word in quantity.choices if word != quantity.default
             )
         elif "onset" in quantity.choices and "impact_speed_floor" in names:
-            # a tenth of the striker's speed: some contacts close faster and some slower, and the
-            # damping of those allows a usual time step
+            # a tenth of the striker speed: some contacts close faster and some slower, and the
+            # damping of the slower ones permits a usual time step
             found.append({quantity.name: "onset", "impact_speed_floor": 0.18})
     return found

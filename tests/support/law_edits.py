@@ -1,4 +1,4 @@
-"""Laws in files, and kinds of edit after which a loop that was compiled before is wrong."""
+"""Laws in files, and kinds of edits that make a previously compiled loop invalid."""
 
 import contextlib
 import importlib
@@ -15,7 +15,7 @@ from granchain.engine.mixture import with_copies
 from granchain.engine.setup import PLAIN_KINDS, compiled_scan, over_kinds
 from granchain.jit.compile import frozen
 
-# A law with constants in its own file (`top`), a neighbour (`near`) and a package (`sub`).
+# A law with constants in its file (`top`), in a file next to it (`near`), and in a package (`sub`).
 LAW = """
 import math
 import numpy as np
@@ -42,7 +42,8 @@ STIFFNESS, OVERLAP = 1e6, 1e-6
 
 
 class Files(NamedTuple):
-    """Text of a law's file, of its force, of a neighbour, and two levels down in a package."""
+    """Texts of the file of a law, of its force, of a file next to it, and two levels down in a
+    package."""
 
     top: str = ""
     expression: str = "1.0"
@@ -50,7 +51,7 @@ class Files(NamedTuple):
     sub: str = ""
 
     def write(self, folder):
-        """Put them into a folder, law.py, near.py and pkg/sub.py."""
+        """Write the texts into a folder as law.py, near.py, and pkg/sub.py."""
         (folder / "pkg").mkdir(parents=True, exist_ok=True)
         (folder / "law.py").write_text(LAW.format(top=self.top, expression=self.expression))
         head = "import numpy as np\nfrom numba import njit\n"
@@ -60,7 +61,7 @@ class Files(NamedTuple):
 
 
 def _pair(expression, top="", near="", sub="", *, values=("2.0", "3.0")):
-    """Files before and after an edit that puts one value in another's place, wherever {} stands."""
+    """Return files before and after an edit that replaces one value by another at each {}."""
     before, after = (
         Files(*(text.replace("{}", value) for text in (top, expression, near, sub)))
         for value in values
@@ -68,7 +69,7 @@ def _pair(expression, top="", near="", sub="", *, values=("2.0", "3.0")):
     return before, after
 
 
-# What the edits stand in, with {} for what is edited.
+# Texts with edits; {} marks the edited position.
 MAKER = """
 def maker(K):
     def shape(d):
@@ -114,18 +115,18 @@ NJIT = "@njit\n" + SHAPE_OF
 
 
 def of(text, *values):
-    """A text with these in place of its {}, in turn."""
+    """Return a text with its {} replaced by these values, in order."""
     for value in values:
         text = text.replace("{}", value.replace("{}", "\0"), 1)
     return text.replace("\0", "{}")
 
 
-# 1 and what 0.1 as a number of 4 bytes has beside it, in units of 1e-8.
+# 1, and the difference of 0.1 as a 4-byte number from 0.1, in units of 1e-8.
 WIDTH = "1e8 * (float({}) - 0.1) + 1.0"
 WIDTHS = ("float32", "float64")
 CALL = "shape(d) / d"
 
-# Files before and after, by what was edited.
+# Files before and after, by the edited object.
 IN_FILES = {
     "number in the force": _pair("{}"),
     "operator in the force": _pair("3.0 {} 2.0", values=("+", "*")),
@@ -198,7 +199,8 @@ IN_FILES = {
         "abs(-2.0)", "{}", values=("", "def abs(x):\n    return 3.0")),
 }  # fmt: skip
 
-# The same for what Python runs and Numba does not compile: a plain loop follows too.
+# The same for code that Python runs and Numba does not compile: a plain loop must follow the edit
+# too.
 PLAIN_ONLY = {
     "default argument by keyword": _pair(CALL, "def shape(x, *, k={}):\n    return k * x"),
     "array in a tuple": _pair("K[1][0]", "K = (1.0, np.array([{}]))"),
@@ -206,7 +208,7 @@ PLAIN_ONLY = {
     "set in the code": _pair("2.0 if c[0] in {{}} else 3.0", values=("1e6, 2e6", "2e6, 3e6")),
 }
 
-# Files, and what a notebook or a reload does to them while loaded: code by which a 2 becomes a 3.
+# Files, and actions of a notebook or a reload after loading: code that changes a 2 into a 3.
 DEEP = ("import pkg", "pkg.sub.K", "")
 SHAPE = "def shape(x, k=2.0):\n    return k * x"
 RELOADED = """
@@ -248,7 +250,7 @@ IN_PROCESS = {
 
 @contextlib.contextmanager
 def importable(folder):
-    """A folder on Python's path, whose files are read as they stand."""
+    """Add a folder to Python's path; its files are read again at each import."""
     importlib.invalidate_caches()
     sys.path.insert(0, os.fspath(folder))
     bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True
@@ -260,7 +262,7 @@ def importable(folder):
 
 
 def load(folder):
-    """The law of a folder as a new process would import it."""
+    """Return the law of a folder as a new process would import it."""
     for name in [name for name in sys.modules if name.partition(".")[0] in ("law", "near", "pkg")]:
         del sys.modules[name]
     with importable(folder):
@@ -268,30 +270,30 @@ def load(folder):
 
 
 def plain(law):
-    """The law's force as Python computes it now."""
+    """Return the force of the law as Python computes it now."""
     return float(law.force(OVERLAP, 0.5, (STIFFNESS,), ()))
 
 
 def copied(law):
-    """The same by the copy that a loop would be made of."""
+    """Return the force from a copy of which a loop would be compiled."""
     force = frozen(*law.functions())[Functions._fields.index("force")]
     return float(force(OVERLAP, 0.5, (STIFFNESS,), ()))
 
 
 def scanned(law, kinds=1):
-    """The same by a scan over many kinds of contact, whose answer may be one that is remembered."""
+    """Return the force from a scan over many kinds of contact, whose result may be a stored one."""
     overlaps = OVERLAP * np.arange(1.0, kinds + 1.0)[None, :]
     model = with_copies(law.model(SimpleNamespace()))
     return float(over_kinds(force_scan, model, (overlaps,), 1)[0, 0])
 
 
 def compiled(law):
-    """The same, compiled as all scans of a law are that run over many kinds of contact."""
+    """Return the force from a compiled scan, like the scans of a law over many kinds of contact."""
     return scanned(law, PLAIN_KINDS + 1)
 
 
 def force_scan(model):
-    """The force at each overlap."""
+    """Fill in the force at each overlap."""
     force = model.functions.force
 
     def scan(overlaps, out):
@@ -302,7 +304,8 @@ def force_scan(model):
 
 
 def forces(folders):
-    """Plain and compiled force of each folder's law, and how often that came from the disk."""
+    """Return plain and compiled forces of the law of each folder, and the number of loads from the
+    disk."""
     found = []
     for folder in folders:
         law = load(Path(folder)).Mine

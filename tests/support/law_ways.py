@@ -1,4 +1,5 @@
-"""Ways on which results of a law edited between two commands pass for the new law's."""
+"""Ways in which results of a law that was edited between two commands could pass as results of the
+new law."""
 
 import contextlib
 import io
@@ -19,7 +20,8 @@ COEFFICIENTS = """
     def coefficients_of(pair, inputs):
         return (1e6 + 0.0 * pair.effective_mass,)
 """
-# Laws whose coefficients, base class, model or file is edited, which no function of the loop reads.
+# Laws whose coefficients, base class, model, or file is edited; no function of the loop reads
+# these.
 BESIDE = """
 import json, pathlib
 from dataclasses import replace
@@ -64,19 +66,19 @@ HELPER = "def K():\n    return {}\n"
 
 
 def beside(stiffness="1e6", top="", force="", more="", table=""):
-    """The files of such a law by name."""
+    """Return the files of such a law by name."""
     law = BESIDE.format(stiffness=stiffness, top=top, force=force, more=more)
     return {"law.py": law, "table.json": table or "[1e6]"}
 
 
 def both(make, values=("2e6", "3e6")):
-    """Before and after."""
+    """Return the files before and after the edit."""
     return make(values[0]), make(values[1])
 
 
 READ = "json.loads((pathlib.Path(__file__).parent / 'table.json').read_text())[0]"
-# What no function of the loop reads; by what was edited. Compared are the numbers that come of it,
-# whatever they were computed from.
+# Objects that no function of the loop reads, by the edited object. The resulting numbers are
+# compared, however they are computed.
 COEFFICIENT_EDITS = {
     "number of the coefficients": both(lambda k: beside(k)),
     "file that is read for the coefficients": both(lambda k: beside(READ, table=f"[{k}]")),
@@ -87,7 +89,7 @@ COEFFICIENT_EDITS = {
     ),
     "last bit of a coefficient": both(lambda k: beside(k), ("1e6", "1000000.0000000001")),
 }
-# What changes no number: nothing may be refused after it.
+# Edits that change no number, after which nothing may be refused.
 HARMLESS = {
     "a comment": both(lambda k: beside("K()", HELPER.format(f"2e6  # {k}"))),
     "lines above": both(
@@ -106,11 +108,11 @@ HARMLESS = {
 
 
 def written(folder, files):
-    """Put the files of a law into a folder."""
+    """Write the files of a law into a folder."""
     if isinstance(files, Files):
         files.write(folder)
         law = folder / "law.py"
-        # an open contact divides by zero otherwise, which plain Python does not
+        # otherwise an open contact divides by zero, which plain Python reports
         law.write_text(law.read_text().replace(" / d)", " / (d + 1e-300))") + COEFFICIENTS)
     else:
         for name, text in files.items():
@@ -118,7 +120,7 @@ def written(folder, files):
 
 
 def loaded(folder):
-    """The module of the law, as a new process loads it."""
+    """Return the module of the law as a new process loads it."""
     for name in [name for name in sys.modules if name.partition(".")[0] in ("near", "pkg")]:
         del sys.modules[name]
     with importable(folder):
@@ -148,7 +150,7 @@ force_step = true
 
 
 class EditingExecutor:
-    """An executor in this process; the law is edited before the first task is computed."""
+    """Executor in this process that edits the law before the first task is computed."""
 
     def __init__(self, edit):
         self.edit = edit
@@ -162,17 +164,17 @@ class EditingExecutor:
         return future
 
 
-# Studies of a law, and what is measured of their members.
+# Studies of a law, and the measures of their members.
 STUDIES = {"study": ("pulse", "traces"), "results": ("result",)}
 
 
 def members_of(case, count):
-    """Members of the studies of a case."""
+    """Return the members of the studies of a case."""
     return [case.replace(**{"striker.speed": 1.0 + number}) for number in range(count)]
 
 
 def interrupt(done, count):
-    """Interrupt a study once it has a member."""
+    """Interrupt a study when it has a member."""
     raise KeyboardInterrupt
 
 
@@ -192,7 +194,7 @@ def begun(folder):
 
 
 def refused(kind, action, *given, **named):
-    """Whether something is refused."""
+    """Return whether an action is refused."""
     try:
         action(*given, **named)
     except kind:
@@ -201,7 +203,7 @@ def refused(kind, action, *given, **named):
 
 
 def complete_is_refused(folder):
-    """Whether `run --resume` onto the complete file says that the law has changed."""
+    """Return whether `run --resume` onto the complete file reports that the law has changed."""
     errors, file = io.StringIO(), str(folder / "complete.h5")
     with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(io.StringIO()):
         code = obey(["run", str(folder / "case.toml"), "--out", file, "--resume", "--quiet"])
@@ -209,11 +211,11 @@ def complete_is_refused(folder):
 
 
 def ways(folder, case):
-    """On which ways the results of the law before are refused."""
+    """Return the ways in which results of the previous law are refused."""
     before = gc.open(folder / "complete.h5").provenance["law_sha256"]
     try:
         now = gc.run(case)
-    except RunError as error:  # an edit may have made a force that fails
+    except RunError as error:  # an edit may have created a force that fails
         now = error.result
     again = case.replace(**{"time.end": 1e-3})
     to = {"checkpoint": folder / "killed.chk", "watch": Stop()}
@@ -233,12 +235,12 @@ def ways(folder, case):
 
 
 def edited(folder, kind):
-    """Each way, and whether it refuses what the law gave before an edit of this kind."""
+    """Return each way, and whether it refuses results from before an edit of this kind."""
     folder.mkdir()
     (folder / "case.toml").write_text(CASE)
     before, after = (IN_PROCESS | IN_FILES | PLAIN_ONLY | COEFFICIENT_EDITS | HARMLESS)[kind]
     written(folder, before)
-    registry = dict(gc.laws())  # those of the package are known for good
+    registry = dict(gc.laws())  # the laws of the package stay registered
 
     def edit():
         if isinstance(after, str):

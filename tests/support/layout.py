@@ -1,16 +1,17 @@
-"""Faults of a figure's look: type too small, text cut off, texts over each other."""
+"""Problems of the look of a figure: type that is too small, clipped text, and overlapping texts."""
 
 from itertools import combinations
 
 from matplotlib.axis import Axis
 from matplotlib.text import Text
 
-# Smallest type read on paper, and overlap of texts' boxes beyond their letters [points].
+# Smallest readable font size on paper, and allowed overlap of the boxes of texts beyond their
+# letters [points].
 SMALLEST, TOUCH = 7.0, 1.5
 
 
 def faults(figure):
-    """Sentences about every text of a figure that is hard to read."""
+    """Return sentences about every text of a figure that is hard to read."""
     figure.draw_without_rendering()
     renderer = figure.canvas.get_renderer()
     point = figure.dpi / 72.0
@@ -40,7 +41,7 @@ def faults(figure):
 
 
 def out_of_view(axis):
-    """Labels of ticks that are not drawn: outside the limits, or of an axis that is hidden."""
+    """Return the tick labels that are not drawn: outside the limits, or on a hidden axis."""
     low, high = sorted(axis.get_view_interval())
     slack = 1e-9 * (high - low)
     for ticks, labels in (

@@ -1,9 +1,9 @@
-"""macOS, as far as Linux can look like it: importing this module makes the process it, for good.
+"""Simulation of macOS on Linux: importing this module makes the process look like macOS,
+permanently.
 
-What asks at its import which system this is, is imported first, so that it goes on as on Linux.
-Then what Python has on Linux only is gone, /proc and /sys are not there, and a flush that leaves
-the content in the disk's own memory is `refused`.
-"""
+Modules that check the system when they are imported are imported first, so that they work as on
+Linux. Then the parts of Python that exist only on Linux are removed, and so are /proc and /sys. A
+flush that leaves the content in the memory of the disk is recorded in `refused`."""
 
 import builtins
 import errno
@@ -26,14 +26,14 @@ for name in (
 ):
     import_module(name)
 
-# Names of these modules that Python on macOS does not have ("not macOS" in its manual).
+# Names in these modules that Python on macOS does not have ("not macOS" in its manual).
 NAMES = re.compile(
     r"sched_([sg]et(affinity|scheduler|param)|rr_)|posix_(fallocate|fadvise)|fdatasync|pipe2|splice|"
     r"copy_file_range|memfd_create|eventfd|pidfd_open|getrandom|[sg]etres[ug]id|\w+xattr|unshare|"
     r"setns|O_(DIRECT|TMPFILE|PATH|LARGEFILE|NOATIME|RSYNC)$|F_(SETPIPE_SZ|ADD_SEALS|OFD)|epoll|"
     r"prlimit|SIG(STKFLT|PWR|POLL|CLD|RTM)|sigtimedwait|sigwaitinfo|SOCK_(CLOEXEC|NONBLOCK)$"
 )
-# fcntl.h of macOS
+# from fcntl.h of macOS
 F_FULLFSYNC = 51
 refused = []
 
@@ -49,7 +49,7 @@ def not_there(function):
 
 
 def flushed(descriptor, command, *more):
-    """fcntl, which flushes the disk's own memory too."""
+    """Return fcntl, which also flushes the memory of the disk."""
     return (
         plain_flush(descriptor)
         if command == F_FULLFSYNC
@@ -63,12 +63,12 @@ os.fsync = refused.append
 for module in (os, fcntl, select, signal, socket):
     for name in filter(NAMES.match, dir(module)):
         delattr(module, name)
-# from Python 3.13 on; where there is no affinity, all processors are the process's
+# exists from Python 3.13 on; without an affinity, the process may use all processors
 os.process_cpu_count = os.cpu_count
 builtins.open = io.open = not_there(open)
 for name in ("open", "stat", "lstat", "listdir", "scandir", "readlink"):
     setattr(os, name, not_there(getattr(os, name)))
-# looked up on Linux, and kept
+# determined on Linux, and stored
 platform.platform()
 tempfile._O_TMPFILE_WORKS = False
 os.uname = lambda: SimpleNamespace(sysname="Darwin", machine="arm64", release="24.6.0")  # type: ignore

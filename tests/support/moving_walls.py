@@ -1,4 +1,4 @@
-"""Chains between ends that give way, integrated by the tests."""
+"""Chains between compliant ends, integrated independently by the tests."""
 
 import numpy as np
 from scipy.integrate import solve_ivp
@@ -23,8 +23,8 @@ def chain_between(left, right, law, beads=2, **tables):
 def integrate(case, times, tolerance=1e-10):
     """Return the forces of all contacts at some times, and displacements and velocities of beads.
 
-    The laws are hertz and tsuji. Only coefficients, masses, loads, and static overlaps are those of
-    the run.
+    The laws are hertz and tsuji. Only coefficients, masses, loads, and static overlaps are taken
+    from the run.
     """
     chain, contacts, _ = prepare(case)
     n, ends = chain.n_bodies, (chain.left, chain.right)
@@ -43,7 +43,7 @@ def integrate(case, times, tolerance=1e-10):
 
     def forces(y):
         u, v, w, speed, bare = split(y)
-        # without mass: displacement and force over impedance, both outwards
+        # without mass: displacement, and force divided by impedance, both outwards
         walls = [w[0].sum() - bare[0], w[1].sum() + bare[1]]
         x = np.concatenate([walls[:1], u, walls[1:]])
         speeds = np.concatenate([[speed[0].sum()], v, [speed[1].sum()]])
@@ -77,7 +77,7 @@ def integrate(case, times, tolerance=1e-10):
 
 
 def random_case(rng):
-    """Return one to five beads between random ends, at least one of which gives way."""
+    """Return one to five beads between random ends, at least one of which is compliant."""
 
     def end(kind):
         if kind == "mass":

@@ -1,4 +1,4 @@
-"""Noise and faults of kinds that real sensors have, for fits and for comparisons."""
+"""Kinds of noise and faults of real sensors, for fits and comparisons."""
 
 import math
 
@@ -8,26 +8,27 @@ from scipy.signal import butter, lfilter
 
 KINDS = ("white", "50 Hz interference", "8 bit", "drift", "within 300 kHz", "AR(1)")
 KINDS += ("20 kHz interference", "ringing")
-# What each sensor has of its own, and what the instrument does; with white noise.
+# Properties of each sensor, and of the instrument; all with white noise.
 OWN = ("own gain", "skew")
 FAULTS = ("clipping", "offset", "crosstalk", "high-pass")
 FOURTEEN = (*KINDS, *OWN, *FAULTS)
 # The instrument rings on after the pulse, more than its noise.
 VISIBLE_RING = "visible ring"
 EVERY = (*FOURTEEN, VISIBLE_RING)
-# Of a gain, of a time [s], and of the filter [Hz]; and the tables of about.toml that state them.
+# Standard deviation of a gain and of a time [s], filter frequency [Hz], and the tables of
+# about.toml that specify them.
 GAIN, SKEW, HIGH_PASS = 0.03, 2e-7, 1e3
 STATED = {
     "own gain": {"uncertainty": {"gain": GAIN}},
     "skew": {"uncertainty": {"time": SKEW}},
     "high-pass": {"sensor": {"high_pass": HIGH_PASS}},
 }
-# Samples after which a filter has forgotten how it began.
+# Number of samples after which a filter no longer depends on its start.
 SETTLED = 400
 
 
 def noisy(force, interval, kind, size, seed):
-    """Forces (sample, sensor) with noise of a kind.
+    """Return forces (sample, sensor) with noise of a kind.
 
     Parameters
     ----------
@@ -65,7 +66,7 @@ def noisy(force, interval, kind, size, seed):
     if kind == "AR(1)":
         return force + through([1.0], [1.0, -math.exp(-interval / 5e-6)])
     if kind == "ringing":
-        # at 80 kHz, decaying by 3 % a sample
+        # at 80 kHz, decaying by 3 % per sample
         turn = 2.0 * math.pi * 8e4 * interval
         return force + through([1.0], [1.0, -2.0 * 0.97 * math.cos(turn), 0.97**2])
     if kind == "8 bit":
@@ -92,8 +93,11 @@ def noisy(force, interval, kind, size, seed):
 
 
 def _ring(force, interval, draw):
-    """Damped oscillations that begin with each pulse: 2 to 5 periods in a width, 0.6 to 2.5 % of
-    the peak at its time, a damping ratio of 0.005 to 0.03."""
+    """Return damped oscillations that begin with each pulse.
+
+    They have 2 to 5 periods per width, 0.6 to 2.5 % of the peak at its time, and a damping ratio of
+    0.005 to 0.03.
+    """
     found = np.zeros(force.shape)
     for k, column in enumerate(force.T):
         top = int(np.argmax(column))
@@ -105,14 +109,17 @@ def _ring(force, interval, draw):
         decay = draw.uniform(0.005, 0.03) * turn
         size = draw.uniform(0.006, 0.025) * column[top] * math.exp(decay * wide)
         wave = size * np.exp(-decay * since) * np.sin(turn * since + draw.uniform(0.0, 6.3))
-        # it builds up with the rise of the pulse
+        # it grows with the rise of the pulse
         found[:, k] = np.where(since > 0, wave * np.clip(since / wide, 0.0, 1.0), 0.0)
     return found
 
 
 def _crosstalk(force, draw):
-    """A bump before the first pulse at all sensors at once, as of a trigger: 5 to 30 % of the
-    largest force, a fifth to three quarters as wide as the first pulse."""
+    """Return a bump before the first pulse at all sensors simultaneously, like a trigger.
+
+    It has 5 to 30 % of the largest force, and a fifth to three quarters of the width of the first
+    pulse.
+    """
     n, sensors = force.shape
     first = int(np.argmin([np.argmax(one > 0.01 * one.max()) for one in force.T]))
     column = force[:, first]

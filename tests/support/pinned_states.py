@@ -1,10 +1,9 @@
-"""Hashes of what short runs compute, law by law, set-up by set-up: a change of the shape of the
-engine moves none of `pinned_states.json`.
+"""Hashes of the results of short runs, for each law and set-up.
 
-`python tests/support/pinned_states.py NAME` writes those of one law, which is new or whose numbers
-change; a change of numbers stands in the changelog under Results changed. Without NAME, it writes
-those of all laws.
-"""
+A change of the structure of the engine must not change `pinned_states.json`. `python
+tests/support/pinned_states.py NAME` writes the hashes of one law that is new or whose numbers
+change. List a change of numbers in the changelog under Results changed. Without NAME, it writes the
+hashes of all laws."""
 
 import hashlib
 import json
@@ -14,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 if __name__ == "__main__":
-    # Plain Python has the same bits, and needs no loop for each law.
+    # Plain Python gives bit-identical results, and needs no loop for each law.
     os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
     sys.path[:0] = [str(folder) for folder in Path(__file__).parents[1:3]]
 
@@ -31,11 +30,11 @@ from support.kinds import alternatives
 from support.rows import contacts_of, example_chain
 
 FILE = Path(__file__).with_suffix(".json")
-# At some 700 m/s through five times 4.76 mm and back in 400 steps of some .2 us.
+# At about 700 m/s through five times 4.76 mm and back, in 400 steps of about 0.2 us.
 N_BODIES, N_STEPS = 6, 400
-# Gaps that close within a step or two at 1.77 m/s, and within ten.
+# Gaps that close within a step or two at 1.77 m/s, and within ten steps.
 GAPS = np.resize([0.0, 5e-7, 0.0, 4e-6], N_BODIES - 1)
-# A push to 2 um within 20 us, back within as many; and up to 50 N.
+# A displacement to 2 um within 20 us and back within the same time, and a force of up to 50 N.
 MOMENTS = np.array([0.0, 2e-5, 4e-5])
 
 CHAINS = {
@@ -49,14 +48,14 @@ CHAINS = {
         right=End("force", None, MOMENTS, np.array([0.0, 50.0, 0.0])), velocity=np.zeros(N_BODIES)),
 }  # fmt: skip
 
-# Rows of bodies and contacts, scalars and records that the physics is in: what is only a place to
-# work in is left out, and the step that the state allows, which is looked at where a block ends.
+# Rows of bodies and contacts, scalars, and records that contain physics. Working memory is left
+# out, and so is the allowed step, which depends on the ends of blocks.
 BODIES = ("u", "v", "a", "loads")
 CONTACTS = (
     "start", "force", "peak", "reach", "lost", "elastic", "clamp", "viscous_work", "clamp_work",
     "viscous_total", "viscous_rest", "clamp_total", "clamp_rest",
 )  # fmt: skip
-# Names since the states were pinned; the hashes contain the earlier ones.
+# Names that changed after the states were pinned; the hashes contain the earlier names.
 RENAMED = {"reach": "largest_overlap"}
 SIDES = (f"{side}_{name}" for name in ("last", "speed", "force") for side in ("left", "right"))
 NUMBERS = ("dt", "drive_work", *SIDES, "pending", "drive_rest")
@@ -67,7 +66,7 @@ ELEMENTS = [Energies._fields.index(name) for name in ("elements", "elements_visc
 
 
 def contents(state):
-    """All that a run has computed, by name."""
+    """Return everything that a run has computed, by name."""
     n = state.chain.n_bodies
     return {
         "c": state.c[:, : n + 1],
@@ -83,7 +82,8 @@ def contents(state):
 
 
 def number_of(state, name):
-    """A number of the run; of the drives of the ends, with the force into the chain."""
+    """Return a number of the run; for drives of the ends, with the force into the chain
+    positive."""
     side, _, quantity = name.partition("_")
     if side not in ("left", "right"):
         return float(state.clock[name])
@@ -97,7 +97,7 @@ def number_of(state, name):
 
 
 def hash_of(state):
-    """SHA-256 of the contents."""
+    """Return the SHA-256 hash of the contents."""
     digest = hashlib.sha256()
     for name, array in contents(state).items():
         digest.update(f"{name} {array.shape}".encode() + np.ascontiguousarray(array).tobytes())
@@ -105,7 +105,7 @@ def hash_of(state):
 
 
 def set_ups(law_name):
-    """Chain, whether all is recorded, and changes of the inputs."""
+    """Return the chain, whether everything is recorded, and changes of the inputs."""
     found = {name: (chain, name != "touching", {}) for name, chain in CHAINS.items()}
     for changes in alternatives(laws()[law_name])[1:]:
         found[f"gaps {changes}"] = (CHAINS["gaps"], True, changes)
@@ -113,8 +113,10 @@ def set_ups(law_name):
 
 
 def run(law_name, set_up, broken_at=None, recorded=False):
-    """One run, in two blocks; or gone on with, from a step on, in a state of its own; all of it
-    recorded where the set-up does or it is asked for."""
+    """Return one run in two blocks, or continued from a step on in a separate state.
+
+    Everything is recorded if the set-up does so or if this is requested.
+    """
     chain, of_set_up, changes = set_ups(law_name)[set_up]
     law = laws()[law_name]
     contacts = contacts_of(law, chain, example_inputs(law, **changes))
@@ -136,7 +138,7 @@ def run(law_name, set_up, broken_at=None, recorded=False):
 
 
 def pins(names):
-    """Of these laws, or of all; the others as they are in the file."""
+    """Return the hashes of these laws, or of all laws; the others are unchanged from the file."""
     pinned = json.loads(FILE.read_text())["laws"] if names else {}
     pinned |= {law: {name: hash_of(run(law, name)) for name in set_ups(law)}
                for law in names or laws()}  # fmt: skip

@@ -1,23 +1,23 @@
-"""Compare a printed page with the page that its script prints now: words exactly, numbers to one
-unit of their last digit.
+"""Compare a printed page with the current output of its script.
 
-Another processor may round a power or a logarithm differently, and the last printed digit with it.
-"""
+Words must be equal, and numbers within one unit of their last digit, because another processor may
+round a power or a logarithm differently."""
 
 import re
 from decimal import Decimal
 
-# A number that stands alone: not a part of a name, a DOI, a version or a date.
+# A number that stands alone, not inside a name, a DOI, a version, or a date.
 _NUMBER = re.compile(r"(?<![\w./-])-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w/-]|\.\d)")
 
 
 def numbers(text):
-    """The numbers of a text, with the digits printed."""
+    """Return the numbers of a text, with their printed digits."""
     return [Decimal(number) for number in _NUMBER.findall(text)]
 
 
 def differences(printed, now):
-    """Lines in which two pages differ by more than a unit of a number's last digit."""
+    """Return the lines in which two pages differ by more than a unit of the last digit of a
+    number."""
     old, new = printed.splitlines(), now.splitlines()
     if len(old) != len(new):
         return [f"{len(old)} lines printed, {len(new)} now"]
@@ -29,7 +29,7 @@ def differences(printed, now):
 
 
 def _same(before, after):
-    # Rows of a table may be of another width by a sign or a digit: spaces do not count.
+    # Spaces do not count, because a sign or a digit may change the width of the rows of a table.
     if "".join(_NUMBER.sub("#", before).split()) != "".join(_NUMBER.sub("#", after).split()):
         return False
     return all(
@@ -39,5 +39,5 @@ def _same(before, after):
 
 
 def unit(one, other):
-    """The larger unit of the last digits of two numbers: trailing zeros may not be printed."""
+    """Return the larger unit of the last digits of two numbers; trailing zeros may be missing."""
     return Decimal(1).scaleb(max(int(one.as_tuple().exponent), int(other.as_tuple().exponent)))

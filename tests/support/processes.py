@@ -1,4 +1,4 @@
-"""Real Python processes with a compile cache of their own, for tests of what outlives a process."""
+"""Real Python processes with a separate compile cache, for tests across processes."""
 
 import multiprocessing
 import os
@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-# Longest time to wait for another process [s]: a bound for one that hangs, not a measure of speed.
+# Longest time to wait for another process [s]: a limit for a process that hangs, not a measurement.
 LONGEST = 120.0
-# Of tests of how long a process computes.
+# The same for tests of the processor time of a process.
 COUNTED = pytest.mark.skipif(
     not Path("/proc/self/stat").exists(),
     reason="no /proc here: the time that a process computes is read from it",
@@ -21,7 +21,7 @@ COUNTED = pytest.mark.skipif(
 
 
 def python(code, cache=None, **environment):
-    """Run code in a new interpreter; NUMBA_CACHE_DIR is the cache folder, where given."""
+    """Run code in a new interpreter; NUMBA_CACHE_DIR is the cache folder, if given."""
     env = {**os.environ, **environment}
     if cache is not None:
         env["NUMBA_CACHE_DIR"] = str(cache)
@@ -30,26 +30,28 @@ def python(code, cache=None, **environment):
 
 
 def answer(code, cache=None, **environment):
-    """What the code prints, without the last newline; fails with its error output."""
+    """Return the output of the code without the last newline; fail with its error output."""
     done = python(code, cache, **environment)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
 
 def computing(number):
-    """Time that a process has been computing [s]: proc(5), fields 14 and 15 of stat. A busy
-    machine does not lengthen it much."""
+    """Return the processor time of a process [s].
+
+    See proc(5), fields 14 and 15 of stat. A busy machine hardly increases it.
+    """
     fields = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def has_computed(running, moment):
-    """Wait until a process has been computing for so long [s]: on a busy machine that is later."""
+    """Wait until a process has used this processor time [s]."""
     wait_until(lambda: computing(running.pid) >= moment, running)
 
 
 def wait_until(condition, running):
-    """Wait for a condition, or for the end of a process, whose exit status is not taken."""
+    """Wait for a condition, or for the end of a process, without reading its exit status."""
     deadline = time.monotonic() + LONGEST
     while not (condition() or has_ended(running)):
         assert time.monotonic() < deadline, f"no end, and nothing to see, within {LONGEST:g} s"
@@ -57,12 +59,12 @@ def wait_until(condition, running):
 
 
 def has_ended(running):
-    """Whether a process has ended; its exit status remains to be taken."""
+    """Return whether a process has ended, without reading its exit status."""
     return os.waitid(os.P_PID, running.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
 def begun(*arguments, folder, setup=""):
-    """A process of the command line, in a folder; `setup` is code that it runs first."""
+    """Start a process of the command line in a folder; `setup` is code that it runs first."""
     code = f"{setup}; from granchain.__main__ import main; main()"
     return subprocess.Popen(
         [sys.executable, *(["-c", code] if setup else ["-m", "granchain"]), *arguments],
@@ -75,12 +77,13 @@ def begun(*arguments, folder, setup=""):
 
 
 def stopped(process, number, again=None):
-    """Signal a process, again after so long [s]; how long it computes on [s], and what it said."""
+    """Signal a process, and again after a time [s]; return the further processor time [s] and the
+    output."""
     assert process.returncode is None, "the process ended before it was to be stopped"
-    # It computes nothing between the measurement and the signal, however busy the machine is.
+    # It computes nothing between the measurement and the signal, even on a busy machine.
     os.kill(process.pid, signal.SIGSTOP)
     before = computing(process.pid)
-    # not by the process's own method, which would take its end from `wait4`
+    # not the method of the process, which would take the exit status from `wait4`
     os.kill(process.pid, number)
     os.kill(process.pid, signal.SIGCONT)
     if again is not None:
@@ -96,7 +99,7 @@ def stopped(process, number, again=None):
 
 
 def in_a_child(function, *arguments):
-    """Run a function in a forked process: it finds everything loaded and compiled."""
+    """Run a function in a forked process, in which everything is already loaded and compiled."""
     child = multiprocessing.get_context("fork").Process(target=function, args=arguments)
     child.start()
     return child
@@ -107,7 +110,7 @@ def left_in(folder):
 
 
 class Stop:
-    """Stops a run when a part of it is done."""
+    """Watch that stops a run at a given fraction."""
 
     def __init__(self, at=0.0):
         self.at = at
@@ -117,4 +120,4 @@ class Stop:
             raise KeyboardInterrupt
 
     def resume(self, fraction):
-        """Nothing to say."""
+        """Do nothing."""

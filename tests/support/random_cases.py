@@ -1,4 +1,4 @@
-"""Random cases over every law: rows, strikers, inputs and sample intervals, from a seed."""
+"""Random cases of every law: chains, strikers, inputs, and sampling intervals, from a seed."""
 
 import math
 from dataclasses import asdict, replace
@@ -15,19 +15,21 @@ from granchain.simulation import prepare
 
 # Hardness 2.8 yield stresses: Kogut & Etsion 2002, doi:10.1115/1.1490373.
 STEEL = replace(MATERIALS["steel-316"], hardness=2.8 * 900e6)
-# Inputs are drawn from a third of the example to three times that; pure numbers stay.
+# Inputs are drawn from a third of the example value to three times the value; pure numbers stay
+# unchanged.
 SPREAD = 3.0
-# Draws of a case that its law refuses, say for its restitution, until it is given up.
+# Maximum number of draws of a case that its law refuses, for example because of its restitution.
 TRIES = 50
 
 
 def kind_of(law):
-    """The file of a law, which holds laws of one kind."""
+    """Return the file of a law, which contains laws of one kind."""
     return laws()[law].__module__.rpartition(".")[2]
 
 
 def jumps(case):
-    """Whether a law's force jumps: inside a contact, or where a dashpot meets its first rate."""
+    """Return whether the force of a law jumps, inside a contact or at the onset with a nonzero
+    rate."""
     contacts = prepare(case)[1]
     model, c = contacts.model, tuple(contacts.c[:, 1].tolist())
     law = model.functions
@@ -35,18 +37,18 @@ def jumps(case):
         return True
     if not model.uses_rate:
         return False
-    # a contact just closed at 1 m/s: the force at hardly any overlap, and at a micrometre of it
+    # a contact that has just closed at 1 m/s: the force at nearly zero overlap, and at 1 um
     h = law.update((1e-12, 1.0, 1.0, 1.0), c, law.history_of(c)) if model.history else ()
     return bool(law.force(1e-30, 1.0, c, h) > 1e-3 * law.force(1e-6, 1.0, c, h))
 
 
 def random_cases(count, seed, names=(), beads=(8, 25), bare=False):
-    """So many cases, the laws in turn, by default all; `bare` rows carry no load, and words among a
-    law's inputs are the defaults.
+    """Return a number of cases, with the laws in turn, by default all laws.
 
-    Striker of 0.05 to 10 m/s, a third to three times as heavy as a bead of 1.5 to 6 mm; in a
-    quarter of the rows gaps, in a fifth of the others a load; a sensor in one of the first three
-    beads and in three others, sampled every 0.2 to 4 us; a quarter at the fast step.
+    `bare` chains carry no load. Inputs that are words have their defaults. The striker has 0.05 to
+    10 m/s, and a third to three times the mass of a bead of 1.5 to 6 mm. A quarter of the chains
+    have gaps, and a fifth of the others a load. One sensor is in the first three beads, and three
+    are in other beads; they are sampled every 0.2 to 4 us. A quarter uses the fast step.
     """
     draw, order = np.random.default_rng(seed), []
     for _ in range(count):
@@ -65,7 +67,7 @@ def random_cases(count, seed, names=(), beads=(8, 25), bare=False):
 
 
 def drawn_case(law, draw, beads, bare):
-    """A case of one law, which the law may yet refuse."""
+    """Return a case of one law, which the law may still refuse."""
     count, radius, speed = (
         int(draw.integers(beads[0], beads[1] + 1)),
         between(draw, 1.5e-3, 6e-3),
@@ -74,7 +76,7 @@ def drawn_case(law, draw, beads, bare):
     mass = STEEL.density * 4.0 / 3.0 * math.pi * radius**3
     gap = between(draw, 1e-7, 2e-6) if draw.random() < 0.25 else 0.0
     load = between(draw, 1.0, 50.0) if draw.random() < 0.2 and not gap and not bare else 0.0
-    # 1 to 2.5 times through the row: by the wave of Hertz's law, over gaps by flying beads
+    # 1 to 2.5 times the time through the chain: of the Hertz wave, or of flying beads with gaps
     pace = theory.equal_striker(
         theory.hertz_stiffness(0.5 / STEEL.compliance, 0.5 * radius), mass, speed
     ).wave_speed
@@ -99,7 +101,7 @@ def drawn_case(law, draw, beads, bare):
 
 
 def drawn_inputs(name, draw, bare):
-    """A value for each input of a law that does not stay at its default."""
+    """Return a value for each input of a law that does not stay at its default."""
     law = laws()[name]
     examples = vars(example_inputs(law))
     found = {
@@ -110,7 +112,8 @@ def drawn_inputs(name, draw, bare):
 
 
 def drawn_input(quantity, example, draw, bare):
-    """A value of one input, or None: no law as printed, which may create energy."""
+    """Return a value of one input, or None; no law runs as published, because it may create
+    energy."""
     if quantity.kind == "switch":
         return None
     if quantity.name == "restitution":
@@ -124,5 +127,5 @@ def drawn_input(quantity, example, draw, bare):
 
 
 def between(draw, low, high):
-    """A number between two, its logarithm evenly spread."""
+    """Return a number between two numbers, with a uniformly distributed logarithm."""
     return float(np.exp(draw.uniform(math.log(low), math.log(high))))

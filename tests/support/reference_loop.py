@@ -1,8 +1,7 @@
-"""Kick-drift-kick on a row of bodies in plain Python, step by step as the time step is defined:
-what the compiled loop is compared with.
+"""Kick-drift-kick for a row of bodies in plain Python, step by step as the scheme is defined.
 
-It knows a law's functions and nothing of the engine: no window, no padding, no fused sweep, no
-division done ahead. A wall is a body of infinite mass.
+The compiled loop is compared with it. It uses the functions of a law and nothing of the engine: no
+window, no padding, no fused sweep, and no precomputed division. A wall is a body of infinite mass.
 """
 
 import math
@@ -14,29 +13,31 @@ from granchain.contact.law import OPEN
 
 @dataclass
 class Course:
-    """What a run went through."""
+    """Results of a run."""
 
-    forces: list[list[float]]  # of every contact at every step, as a sensor records it [N]
-    displacement: list[float]  # of every body at the end [m]
-    velocity: list[float]  # [m/s]
-    history: list[tuple]  # of every contact at the end
-    largest_overlap: float  # over all contacts and steps [m]
-    peaks: list[float]  # largest force of each contact, recorded or beside a jump [N]
+    forces: list[list[float]]  # force of every contact at every step, as a sensor records it [N]
+    displacement: list[float]  # displacement of every body at the end [m]
+    velocity: list[float]  # velocity of every body at the end [m/s]
+    history: list[tuple]  # history of every contact at the end
+    largest_overlap: float  # largest overlap over all contacts and steps [m]
+    peaks: list[float]  # largest force of each contact, recorded or next to a jump [N]
     jumps: list[tuple[int, float, float, float]]  # contact, time [s], force before and after [N]
 
 
 def crossing(beyond, rate, bend, closing):
-    """Time since an overlap was passed that is `beyond` behind: beyond - s rate + s^2/2 bend =
-    0, in the direction of closing."""
+    """Return the time since the contact passed an overlap in closing.
+
+    The contact is `beyond` past the overlap: the time solves beyond - s rate + s^2/2 bend = 0.
+    """
     swing = rate + closing * math.sqrt(max(rate * rate - 2.0 * beyond * bend, 0.0))
     return 2.0 * beyond / swing if swing != 0.0 else 0.0
 
 
 def march(law, coefficients, mass, start_velocity, start_overlap, load, dt, n_steps):
-    """Advance bodies 0..n-1, contact k between bodies k and k + 1, by n_steps steps of dt [s].
+    """Advance bodies 0..n-1 by n_steps steps of dt [s]; contact k is between bodies k and k + 1.
 
-    Each body has a mass [kg], a velocity [m/s], and a constant force [N], each contact a tuple of
-    coefficients and an overlap at rest [m], minus the gap.
+    Each body has a mass [kg], a velocity [m/s], and a constant force [N]. Each contact has a tuple
+    of coefficients and an overlap at rest [m], which is minus the gap.
     """
     contacts, bodies = range(len(start_overlap)), range(len(mass))
     u, v, a = [0.0 for _ in bodies], list(start_velocity), [0.0 for _ in bodies]
@@ -48,11 +49,11 @@ def march(law, coefficients, mass, start_velocity, start_overlap, load, dt, n_st
     kicks, peaks, excess = ([0.0 for _ in contacts] for _ in range(3))
 
     def weighted(h):
-        """A history whose onset weight is 1, as sensors record forces."""
+        """Return a history with an onset weight of 1, with which sensors record forces."""
         return h if weight is None else (*h[:weight], 1.0, *h[weight + 1 :])
 
     def there(overlap, rate, c, h):
-        """Force at an overlap that the contact has gone through within the step."""
+        """Return the force at an overlap that the contact has passed within the step."""
         if law.needs_update(overlap, rate, c, h):
             h = law.update((overlap, rate, rate, 1.0), c, h)
         return law.force(overlap, rate, c, h)
@@ -63,7 +64,7 @@ def march(law, coefficients, mass, start_velocity, start_overlap, load, dt, n_st
         h = law.history_of(c)
         if start_overlap[k] > 0.0 and law.needs_update(start_overlap[k], 0.0, c, h):
             h = law.update((start_overlap[k], 0.0, 0.0, 1.0), c, h)
-        # one that relaxes has done so
+        # a history that relaxes has relaxed completely
         history.append(law.evolve(math.inf, start_overlap[k], start_overlap[k], c, h)[0])
 
     for step in range(n_steps + 1):
@@ -73,7 +74,8 @@ def march(law, coefficients, mass, start_velocity, start_overlap, load, dt, n_st
             was_open = weight is not None and h[weight + 1] == 0.0
             overlap = u[k] - u[k + 1] + start_overlap[k]
             half = v[k] - v[k + 1]
-            # half-step velocities are those of dt/2 before; start velocities of the step itself
+            # half-step velocities belong to the time dt/2 before; initial velocities belong to the
+            # step
             rate = half + dt / 2.0 * (a[k] - a[k + 1]) if step > 0 else half
             if step > 0:
                 h, _ = law.evolve(dt, before[k], overlap, c, h)
@@ -87,13 +89,14 @@ def march(law, coefficients, mass, start_velocity, start_overlap, load, dt, n_st
             if weight is not None:
                 force = law.force(overlap, rate, c, weighted(h))
                 if c[lowest] < 0.0 and before[k] > 0.0 > overlap:
-                    # a tensile contact that opened a part of the step ago: an onset backwards
+                    # a tensile contact that opened a fraction of the step ago: an onset reversed in
+                    # time
                     mirrored = law.update((-overlap, rate, rate, 1.0 - overlap / (dt * half)), c, h)
                     kick = (mirrored[weight] - 1.0) * kicks[k]
                     if law.has_jumps():
                         leaps.append((k, overlap / (dt * half), kicks[k] - excess[k], 0.0))
             for place in law.jumps(c) if step > 0 else ():
-                # the overlap was on the other side of a jump of the force, or of a kink
+                # the overlap was on the other side of a jump or a kink of the force
                 kink = law.kinks
                 if min(before[k], overlap) < place <= max(before[k], overlap) and (
                     kink or law.jump(place, rate, c, history[k]) != 0.0
@@ -102,14 +105,14 @@ def march(law, coefficients, mass, start_velocity, start_overlap, load, dt, n_st
                     bare = history[k] if weight is None else weighted(h)
                     near, far = place * (1.0 - closing * ASIDE), place * (1.0 + closing * ASIDE)
                     push = 1.0 / mass[k] + 1.0 / mass[k + 1]
-                    # the time since the jump: overlap - s rate + s^2/2 bend = place
+                    # the time since the jump: overlap - s rate + s^2/2 bend = overlap of the jump
                     bend = a[k] - a[k + 1] if law.uses_rate else 0.0
                     end_rate = rate if law.uses_rate else half
                     since = crossing(overlap - place, end_rate, bend, closing)
                     behind = since / dt
-                    # the rate at the jump: that of the step before, and what the forces between
-                    # there and here have taken off it, the others as at the step before, this one
-                    # by Simpson's rule
+                    # the rate at the jump: the rate at the previous step, minus the effect of the
+                    # forces since then. The forces of other contacts are those of the previous
+                    # step, and the force of this contact is integrated by Simpson's rule.
                     at_jump = end_rate - since * bend
                     if law.uses_rate:
                         first, last = kicks[k] - excess[k], there(near, at_jump, c, bare)
@@ -121,13 +124,13 @@ def march(law, coefficients, mass, start_velocity, start_overlap, load, dt, n_st
                     if kink:
                         leaps.append((k, behind, one, other))
                         continue
-                    # its growth in time on either side, within a 1024th of a step
+                    # its growth in time on either side, within 1/1024 of a step
                     after_bend, short = bend - push * (other - one), dt / 1024.0
                     later = at_jump + short * after_bend
                     growth = there(far + short * at_jump, later, c, bare) - other
                     growth -= one - there(near - short * at_jump, at_jump - short * bend, c, bare)
                     inside.append((k, behind, one, other, growth / short))
-                    # thrown back through it within the same step
+                    # the contact rebounds through the jump within the same step
                     again = behind + 2.0 * at_jump / after_bend / dt if after_bend != 0.0 else 0.0
                     if law.uses_rate and not law.history and 0.0 < again < behind:
                         back = there(far, -at_jump, c, bare), there(near, -at_jump, c, bare)
@@ -137,9 +140,9 @@ def march(law, coefficients, mass, start_velocity, start_overlap, load, dt, n_st
             largest = max(largest, overlap)
             recorded.append(force)
 
-        # the bodies beside a jump inside a contact go where it has put them since then; so do their
-        # velocities, those in the middle of the step that are half-step velocities here, with what
-        # the sum of the steps leaves out of the integral over the jump
+        # the bodies next to a jump inside a contact get the displacement that the jump has caused
+        # since then. Their velocities, which are half-step velocities here, also get the difference
+        # between the sum of the steps and the integral over the jump.
         for k, behind, first, last, growth in inside:
             for i, sign in ((k, -1.0), (k + 1, 1.0)):
                 jumped = sign * (last - first) / mass[i]
@@ -149,14 +152,14 @@ def march(law, coefficients, mass, start_velocity, start_overlap, load, dt, n_st
                 v[i] += left_out * dt**2 * sign * growth / mass[i]
                 a[i] += jumped
         for k in contacts if inside else ():
-            # no law with a weight jumps inside a contact
+            # no law with an onset weight jumps inside a contact
             assert weight is None
             before[k] = u[k] - u[k + 1] + start_overlap[k]
             rate = v[k] - v[k + 1] + dt / 2.0 * (a[k] - a[k + 1])
             kicks[k] = recorded[k] = law.force(before[k], rate, coefficients[k], history[k])
 
-        # what is recorded at a step that a jump has crossed, and at the next one: with the
-        # velocities that the true forces have given
+        # recorded values at a step that a jump has crossed, and at the next step: with the
+        # velocities that follow from the true forces
         if leaps or any(excess):
             missed = [0.0 for _ in bodies]
             for k in contacts:
@@ -179,7 +182,7 @@ def march(law, coefficients, mass, start_velocity, start_overlap, load, dt, n_st
         jumps += [(k, (step - behind) * dt, first, last) for k, behind, first, last in all_leaps]
         forces.append(recorded)
 
-        # half a kick at the first and at the last step: v then is the velocity at the step
+        # half a kick at the first and at the last step, after which v is the velocity at the step
         part = 0.5 if step in (0, n_steps) else 1.0
         for i in bodies:
             left = kicks[i - 1] if i > 0 else 0.0

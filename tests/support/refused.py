@@ -1,4 +1,5 @@
-"""What is refused, and in which words: one table of refused.json for each kind of request."""
+"""Refused requests and the words of their messages: one table of refused.json for each kind of
+request."""
 
 import json
 import re
@@ -12,8 +13,8 @@ TABLES = json.loads(Path(__file__).with_name("refused.json").read_text(encoding=
 
 
 def refused(what):
-    """Rows of a request, its exit code where it is a command, and words of the answer; or these by
-    what is wrong."""
+    """Return rows of a request, its exit code for a command, and words of the answer; or these by
+    problem."""
     return TABLES[what]
 
 
@@ -22,12 +23,13 @@ _FORM = re.compile(r'(?:[^:]|"[^"]*")+: .*[^ ]\. .*[.?]', re.DOTALL)
 
 
 def has_error_form(text):
-    """Whether a message is `location: problem. Requirement. Fix.`, not that of old."""
+    """Return whether a message is `location: problem. Requirement. Fix.`, and not in the old
+    form."""
     return _FORM.fullmatch(text) is not None and ": got " not in text
 
 
 def assert_refused(call, rows, kind=CaseError):
-    """Check that each row, arguments and words of the answer, is refused in these words."""
+    """Check that each row, arguments and words of the answer, is refused with these words."""
     wrong = []
     for *given, words in rows:
         try:
@@ -42,7 +44,7 @@ def assert_refused(call, rows, kind=CaseError):
 
 
 def sentences_of(made, *given, **named):
-    """What is told of a case that is refused, of each mistake."""
+    """Return the messages about a case that is refused, one for each error."""
     with pytest.raises(CaseError) as raised:
         made(*given, **named)
     return raised.value.problems

@@ -1,4 +1,4 @@
-"""Rows of beads for the tests, built on the engine: no case file, no output file in between."""
+"""Rows of beads for the tests, made with the engine alone, without case files and output files."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -26,13 +26,13 @@ SENSORS = (9, 16, 24, 31, 40, 50, 56, 63)
 
 
 def contacts_of(law, chain, inputs):
-    """Coefficients, guard and static start of a chain's contacts under one law."""
+    """Return coefficients, windows, and static start of the contacts of a chain with one law."""
     row = RowInputs(law, chain, chain.pair(), chain.overlap_limits(), inputs)
     return contacts_together([row])[0]
 
 
 def steel_row(n_bodies, speed=SPEED, **more):
-    """A striker and n_bodies - 1 equal beads at rest, touching; `more` replaces fields."""
+    """Return a striker and n_bodies - 1 equal touching beads at rest; `more` replaces fields."""
     chain = Chain(
         radius=np.full(n_bodies, RADIUS), mass=np.full(n_bodies, MASS), has_striker=True,
         velocity=np.append(speed, np.zeros(n_bodies - 1)), gap=np.zeros(n_bodies - 1),
@@ -42,21 +42,22 @@ def steel_row(n_bodies, speed=SPEED, **more):
 
 
 def standing_row(n_bodies, left=None, right=None, **more):
-    """Equal beads at rest, without a striker."""
+    """Return equal beads at rest, without a striker."""
     return steel_row(
         n_bodies, 0.0, has_striker=False, left=left or End(), right=right or End(), **more
     )
 
 
 def example_chain(n_bodies, **more):
-    """A struck row of the beads that the laws' examples are for, of a material with a hardness."""
+    """Return a struck chain of the beads of the example inputs, of a material with a hardness."""
     return steel_row(
         n_bodies, EXAMPLE_INPUTS_BY_NAME["impact_speed"], **({"material": (HARD_STEEL,)} | more)
     )
 
 
 def inputs_for(law_name, **given):
-    """A value for each input of a law: given, the published example's, or the default."""
+    """Return a value for each input of a law: the given one, the published example, or the
+    default."""
     # a restitution from another law
     taken = {name: value for name, value in given.items() if isinstance(value, Mapping)}
     numbers = {name: value for name, value in given.items() if name not in taken}
@@ -80,12 +81,13 @@ def run_row(
 
 
 def velocities(state):
-    """Velocities of the bodies at the end [m/s]."""
+    """Return the velocities of the bodies at the end [m/s]."""
     return state.bodies.v[1 : state.chain.n_bodies + 1]
 
 
 def ledger_residual(state):
-    """Largest ledger residual over kinetic energy at the start plus work from outside."""
+    """Return the largest residual divided by the kinetic energy at the start plus the external
+    work."""
     energies = state.energies
     held = energies.kinetic + energies.recoverable
     held += energies.plastic + energies.viscous + energies.clamp

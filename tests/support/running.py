@@ -1,9 +1,8 @@
-"""A contact law as it runs with some inputs, with all that it declares within reach: its own
-functions, and those that follow from them."""
+"""A contact law as it runs with some inputs, with access to its declarations and its functions."""
 
 
 class Running:
-    """The model of a law; its functions, and what its class declares, are attributes."""
+    """Model of a law; its functions and the declarations of its class are attributes."""
 
     def __init__(self, model):
         self.model = model

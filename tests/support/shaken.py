@@ -1,5 +1,6 @@
-"""Beads under a load between walls or driven ends, integrated by the tests: the orbit of a period,
-and what small changes become in it."""
+"""Beads under a load between walls or driven ends, integrated by the tests.
+
+The results are the orbit of a period, and the effect of a period on small perturbations."""
 
 import math
 
@@ -9,12 +10,12 @@ from scipy.integrate import solve_ivp
 import granchain as gc
 
 RADIUS, MASS, LOAD = 2.38e-3, 0.45e-3, 20.0
-# E/(1 - nu^2)/2 of equal steel beads; K = (4/3) E* sqrt(R*), and against the wall R* = R
+# E/(1 - nu^2)/2 of equal steel beads; K = (4/3) E* sqrt(R*), with R* = R at the wall
 STIFFNESS = 4.0 / 3.0 * (193e9 / (2.0 * (1.0 - 0.3**2))) * math.sqrt(RADIUS / 2.0)
 
 
 def shaken_row(beads, frequency, amplitude, drag, **changes):
-    """Steel beads between walls under 20 N, the left one shaken."""
+    """Return steel beads between walls under 20 N, with an oscillating left wall."""
     shaken = {"drive": "displacement", "signal": "harmonic", "amplitude": amplitude}
     steel = {"radius": RADIUS, "mass": MASS, "material": "steel-316", "precompression": LOAD}
     case = gc.Case(
@@ -27,15 +28,18 @@ def shaken_row(beads, frequency, amplitude, drag, **changes):
 
 
 def long_steps(monkeypatch):
-    """Branches of few orbits, which close as well."""
+    """Use long steps along branches, which then have few orbits with the same accuracy."""
     for name in ("FIRST", "LONGEST"):
         monkeypatch.setattr(f"granchain.orbits.continuation.{name}", 0.2)
 
 
 def by_integration(case, state, period, tolerance=1e-9, *, dents=None, masses=MASS, elastic=None):
-    """How far a state ends from where it begins in a period, and its Jacobian; hertz, or tsuji with
-    the restitution of the case; or F = K (d - r)^1.5 of dents (K, r, overlap at rest). Equal steel
-    beads unless masses and stiffnesses are given."""
+    """Return the closing error of a state after a period, and its Jacobian.
+
+    The law is hertz, or tsuji with the restitution of the case, or F = K (d - r)^1.5 with residual
+    indentation (K, r, overlap at rest). The beads are equal steel beads unless masses and
+    stiffnesses are given.
+    """
     n, ends = case.beads, (case.ends.left, case.ends.right)
     wall, own = np.array([2.0, *[1.0] * (n - 1), 2.0]), np.broadcast_to(masses, n)[:, None]
     elastic = STIFFNESS * np.sqrt(wall) if elastic is None else elastic
@@ -48,14 +52,14 @@ def by_integration(case, state, period, tolerance=1e-9, *, dents=None, masses=MA
     if dents is not None:
         elastic, residual, rest = dents
         rest = rest - residual
-    # towards the far end; the right one's towards the left
+    # positive towards the far end; for the right end, towards the left
     driven = np.array([0.0 if e == "wall" else e.amplitude for e in ends]) * [1.0, -1.0]
     turn, count = 0.0 if ends[0] == "wall" else 2.0 * math.pi * ends[0].frequency, len(state)
     bead, mass, spring, damper = case.chain.attached_masses()
     spring, damper, mass = spring[:, None], damper[:, None], mass[:, None]
 
     def slope(t, y):
-        # column 0 is the orbit, the others are what small changes become
+        # column 0 is the orbit, and the others are small perturbations
         x, (u, v) = y.reshape(count, -1), y.reshape(2, count // 2, -1)
         wall, speed = np.zeros((2, 2, count + 1))
         wall[:, 0] = driven * math.sin(turn * t)
@@ -82,7 +86,7 @@ def by_integration(case, state, period, tolerance=1e-9, *, dents=None, masses=MA
 
 
 def orbit_by_integration(case, orbit, tolerance=1e-9, dents=None):
-    """State and multipliers of the integrated orbit near one that was found."""
+    """Return state and multipliers of the integrated orbit near a computed one."""
     state = np.concatenate([orbit.displacement, orbit.velocity])
     for _ in range(4):
         apart, jacobian = by_integration(case, state, orbit.period, tolerance, dents=dents)

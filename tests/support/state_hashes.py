@@ -1,9 +1,8 @@
-"""Hashes of all that a short run computes, one law at a time; as a script, it answers each line
-with a law's name by a line of JSON.
+"""Hashes of everything that a short run computes, one law at a time.
 
-Run in two processes, with and without Numba's compiler, it says whether the compiled loop and the
-same Python agree in every bit.
-"""
+As a script, it answers each line with the name of a law by a line of JSON. Run in two processes,
+with and without Numba's compiler, it shows whether the compiled loop and the same code in Python
+are bit-identical."""
 
 import hashlib
 import json
@@ -25,7 +24,7 @@ FEW = ("touching", "gaps")
 
 
 def of_arrays(arrays, place=""):
-    """SHA-256 of each array; places for jumps that did not come hold no number."""
+    """Return the SHA-256 hash of each array; unused positions for jumps contain no number."""
     numbers = [array for name, array in arrays.items() if not name.startswith("jump_")]
     assert not any(np.isnan(array).any() for array in numbers)
     return {
@@ -35,7 +34,8 @@ def of_arrays(arrays, place=""):
 
 
 def few(law_name):
-    """Of the runs that each law needs: the example's inputs, free rows, with the ledger."""
+    """Yield a few of the runs that each law needs: the example inputs, free chains, with the energy
+    balance."""
     found = {}
     for name in FEW:
         found |= of_arrays(contents(run(law_name, name, recorded=True)), f"{name}: ")
@@ -43,9 +43,12 @@ def few(law_name):
 
 
 def scans(law_name):
-    """Of coefficients, guard windows, static overlaps, histories and step of a taper under gravity:
-    so many kinds of contact, each with a
-    force of its own, that the scans are compiled where the compiler is on."""
+    """Yield the coefficients, windows, static overlaps, histories, and step of a taper under
+    gravity.
+
+    It has many kinds of contact with different forces, so that the scans are compiled if the
+    compiler is on.
+    """
     n = PLAIN_KINDS + 6
     law, radius = laws()[law_name], np.linspace(2e-3, 3e-3, n)
     mass = 7968.8 * 4.0 / 3.0 * np.pi * radius**3

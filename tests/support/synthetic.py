@@ -1,4 +1,5 @@
-"""Synthetic results from closed forms: what reads a result is tested without engine."""
+"""Synthetic results from closed forms, with which readers of results are tested without the
+engine."""
 
 from functools import cache
 from types import SimpleNamespace
@@ -10,24 +11,28 @@ from granchain.status import Status
 from granchain.store import Result
 from granchain.theory import solitary_speed, solitary_wave
 
-# Contact stiffness and mass of steel spheres of 2.38 mm radius, rounded: any other would do.
+# Rounded contact stiffness and mass of steel spheres with a radius of 2.38 mm; other values would
+# serve as well.
 STIFFNESS, MASS, RADIUS = 4.9e9, 0.45e-3, 2.38e-3
 PEAK_FORCE = 80.0
-# Bead whose crest is at time 0: the wave starts outside the recorded beads.
+# Bead at which the crest is at time 0: the wave starts outside the recorded beads.
 CREST = -4.0
 
 
 def wave_speed():
-    """Beads per second of the synthetic wave."""
+    """Return the speed of the synthetic wave in beads per second."""
     return solitary_speed(STIFFNESS, MASS, peak_force=PEAK_FORCE)
 
 
 @cache
 def passing(beads, end):
-    """Overlaps of all contacts over the samples, in the largest one, and velocities of all
-    beads in the snapshots: computed once."""
+    """Return overlaps of all contacts at the samples, the largest ones, and velocities of all beads
+    in the snapshots.
+
+    They are computed once.
+    """
     wave, speed = solitary_wave(), wave_speed()
-    # contact k sits half a bead beyond bead k
+    # contact k is half a bead beyond bead k
     overlaps = wave.overlap(
         np.subtract.outer(np.arange(beads + 1) + 0.5, speed * sampled(end) + CREST)
     ).T
@@ -57,7 +62,8 @@ def synthetic(
     gap=0.0,
     change=None,
 ):
-    """The exact solitary wave in a chain, as a Result; plastic and viscous energy are invented."""
+    """Return the exact solitary wave in a chain as a Result; plastic and viscous energy are
+    invented."""
     overlaps, velocity = passing(beads, end)
     labels, time, snapshots = np.arange(1, beads + 1), sampled(end), shots(end)
     ledger = np.linspace(0.0, end, 51)

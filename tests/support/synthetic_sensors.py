@@ -1,8 +1,8 @@
-"""Synthetic sensors with known truth: computed pulses of every law, sampled, with noise and with
-the faults of instruments.
+"""Synthetic sensors with known true values: computed pulses of every law, sampled, with noise and
+instrument faults.
 
-Nothing here uses what reads the sensors: the truth is found on the computed force by plain loops.
-"""
+Nothing here uses the code that analyses the sensors: plain loops determine the true values from the
+computed force."""
 
 import math
 from functools import cache
@@ -26,19 +26,20 @@ from support.kinds import distinct_laws
 from support.noise_kinds import EVERY, HIGH_PASS, STATED, noisy
 from support.rows import contacts_of, example_chain
 
-# Beads of a row of 30, near the striker and far from it, and how long they are looked at.
+# Sensor beads of a chain of 30, near and far from the striker, and the duration of their records.
 BEADS, N_BEADS, END = np.array([2, 5, 10, 18, 26]), 30, 3.5e-4
 NAMES = ("peak", "arrival", "width", "impulse")
 FAULTS = ("few samples", "clipping", "drift", "offset", "crosstalk", "later pulse", "cut")
-# A smooth one, one with a long tail, one with a dent: other tests compile their loops.
+# A smooth law, a law with a long tail, and a law with indentation, whose loops other tests compile.
 NEAR = ("hertz", "flores", "ma-liu")
-# Words are due of fewer samples in a width, as a comparison promises, and of crosstalk above so
-# many standard deviations of the noise; ours.
+# Limits for required messages: fewer samples per width than a comparison guarantees, and crosstalk
+# above this many standard deviations of the noise (our choice).
 FEW_SAMPLES, FAR_OUT = 8.0, 20.0
 
 
 class Pulses(NamedTuple):
-    """Forces at five sensors of one law, as functions of time too; truth of their pulses."""
+    """Forces at five sensors with one law, also as functions of time, and the true values of their
+    pulses."""
 
     time: np.ndarray
     force: np.ndarray
@@ -54,7 +55,7 @@ class Pulses(NamedTuple):
 
 @cache
 def pulses_of(law):
-    """One short run."""
+    """Return the pulses of one short run."""
     chain = example_chain(N_BEADS + 1)
     contacts = contacts_of(laws()[law], chain, example_inputs(laws()[law]))
     step = time_step_of(contacts, chain, "fast", END)
@@ -72,10 +73,10 @@ def pulses_of(law):
 
 
 def true_numbers(time, force):
-    """Peak, its time, width and impulse of the first pulse: from 1 % of the largest force until
-    below half the running maximum.
+    """Return true peak, peak time, width, and impulse of the first pulse.
 
-    Samples say where each is, the cubic spline through them where between two samples.
+    The pulse lasts from 1 % of the largest force until below half of the running maximum. Samples
+    locate each value, and the cubic spline through them gives it between two samples.
     """
     begin = int(np.argmax(force >= 0.01 * force.max()))
     highest = begin
@@ -102,7 +103,7 @@ def true_numbers(time, force):
         return peak, arrival, width, math.nan
     near = turns[(turns > time[lowest - 1]) & (turns < time[min(lowest + 1, last)])]
     falls = curve.solve(0.01 * peak, extrapolate=False)
-    # down to 1 % between the sample and the one before, or lowest next to it
+    # the force falls to 1 % between the sample and the previous one, or is lowest next to it
     inside = falls[(falls > time[lowest - 1]) & (falls <= time[lowest])]
     ends = inside if force[lowest] <= 0.01 * peak else near
     end = float(ends[0]) if len(ends) else float(time[lowest])
@@ -110,9 +111,12 @@ def true_numbers(time, force):
 
 
 class Rig(NamedTuple):
-    """A computed run, a trace of some of its sensors, what is true of each on the clock of the
-    trace, the shift of that clock, and at which sensors words about the fault are due: few samples
-    in the width, crosstalk of the pulse's sign that stands far out of the noise."""
+    """A computed run, a trace of some of its sensors, and the true values.
+
+    The true values are on the clock of the trace, whose shift is known. It also lists the sensors
+    at which a message about the fault is required: few samples per width, or crosstalk with the
+    sign of the pulse that clearly exceeds the noise.
+    """
 
     result: Result
     trace: Trace
@@ -122,7 +126,8 @@ class Rig(NamedTuple):
 
 
 def rig(seed, fault, among=None):
-    """Sensors of a random law, with random noise, sampling and phase; with a fault or without."""
+    """Return sensors of a random law, with random noise, sampling, and phase, with or without a
+    fault."""
     draw = np.random.default_rng([seed, FAULTS.index(fault) if fault else len(FAULTS)])
     names = among or tuple(distinct_laws())
     law = names[draw.integers(len(names))]
@@ -195,8 +200,10 @@ def rig(seed, fault, among=None):
 
 
 def noisy_rig(seed, kind, among=NEAR):
-    """Five sensors of one random law, with noise or an instrument of a kind; what is true of an
-    instrument with a filter is true behind it."""
+    """Return five sensors of a random law, with noise or an instrument of a kind.
+
+    For an instrument with a filter, the true values are those after the filter.
+    """
     draw = np.random.default_rng([seed, EVERY.index(kind), 1])
     pulses = pulses_of(among[draw.integers(len(among))])
     columns, truth = np.arange(5), pulses.truth

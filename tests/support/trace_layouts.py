@@ -1,14 +1,13 @@
-"""Layouts of text files with measured forces: what is in a file, what its owner states, and what
-comes out.
+"""Layouts of text files with measured forces: the content, the information from the user, and the
+result.
 
-The layouts of makers follow their published manuals.
-"""
+The layouts of manufacturers follow their published manuals."""
 
 from pathlib import Path
 
 import numpy as np
 
-# Every good file of the corpus: 40 samples of two sensors, each 0.5 us, values of few digits.
+# The numbers in every valid file: 40 samples of two sensors, every 0.5 us, with few digits.
 N = 40
 TIME = 0.5e-6 * np.arange(N) - 2e-6
 PULSE = np.round(20.0 * np.exp(-(((np.arange(N) - 15) / 4.0) ** 2)), 2)
@@ -17,7 +16,7 @@ TABLE = np.column_stack([TIME, FORCE])
 
 
 def rows(separator=",", decimal=".", time=1.0, force=1.0, line="{t}{s}{a}{s}{b}"):
-    """The numbers as text, in units of their own."""
+    """Return the numbers as text, in given units."""
     found = []
     for numbers in TABLE * (time, force, force):
         t, a, b = (f"{number:.10g}".replace(".", decimal) for number in numbers)
@@ -30,13 +29,13 @@ def text(*lines, encoding="utf-8", end="\n"):
 
 
 def fields(lines, *more):
-    """Columns in front of the first lines, as old oscilloscopes put their preamble."""
+    """Return columns in front of the first lines, in which old oscilloscopes put their preamble."""
     first = [*more, *[("", "")] * len(lines)]
     return [",".join([*key, "", line, ""]) for key, line in zip(first, lines, strict=False)]
 
 
 def thousands(t):
-    """A whole number of a spreadsheet with points for thousands."""
+    """Return a whole number with points for thousands, as from a spreadsheet."""
     return f"{t:,.0f}".replace(",", ".")
 
 
@@ -54,12 +53,12 @@ TDS_UNITS += [("Horizontal Units", "S"), ("Pt Fmt", "Y"), ("Model Number", "TDS2
 
 
 def channel(k):
-    """A channel as a Tektronix TDS writes it: key, value, nothing, time, volts."""
+    """Return a channel as a Tektronix TDS writes it: key, value, empty, time, volts."""
     source = ("Source", f"CH{k + 1}")
     return fields(rows(force=0.02, line=("{t},{a}", "{t},{b}")[k]), *TDS, source, *TDS_UNITS)
 
 
-# What is in a file, and what its owner says of it, where it is more than 50 N a volt.
+# Content of a file, and the information from the user, if more than 50 N per volt is needed.
 GOOD = {
     "as written here": (PLAIN, None),
     "decimal comma, units in a line of their own, micro sign of Windows": (
@@ -78,7 +77,7 @@ GOOD = {
     "a sensor with another number than its bead": (
         text("time [s],Sensor 1 (bead 3) [N],Sensor 2 (bead 8) [N]", *rows()), None),
 }  # fmt: skip
-# As the manuals of instruments print them, or as files that others publish show them: 50 N a volt.
+# Files as in the manuals of instruments, or as published by others: 50 N per volt.
 INSTRUMENTS = Path(__file__).parent / "instruments"
 OTHERWISE = {
     "yokogawa-resolution-and-offset-of-the-time": dict(gain=0.02),
@@ -92,7 +91,8 @@ GOOD |= {
 
 
 def changed(line, new):
-    """The plain file with one line of numbers replaced; line 2 is the first of them."""
+    """Return the plain file with one line of numbers replaced; line 2 is the first of these
+    lines."""
     lines = [HEAD, *rows()]
     lines[line - 1] = new
     return text(*lines)
@@ -148,7 +148,7 @@ BAD = [
 
 
 def numbered(first, stride=1, left_out=()):
-    """The numbers with sequence numbers instead of times."""
+    """Return the numbers with sequence numbers instead of times."""
     numbers = [first + stride * k for k in range(N + len(left_out))]
     numbers = [number for number in numbers if number not in left_out]
     return [
@@ -237,7 +237,7 @@ GOOD |= {
     "a gain of -1 for voltages": (
         text("time [s],bead 3 [V],bead 8 [V]", *rows(force=-0.02)), {"gain": "-20 mV/N"}),
 }  # fmt: skip
-# Units of times as instruments print them.
+# Units of times in the form that instruments print.
 TIME_UNITS = {
     "Time(S)": 1.0,
     "Time (Sec)": 1.0,
@@ -277,6 +277,7 @@ BAD += [
     (text("Horizontal Units,us", "time,bead 3 [N],bead 8 [N]", *rows()), {"time_unit": "x"},
      r'"time": the unit "x" is unknown\.'),
 ]  # fmt: skip
-# Content, options, what comes out if not the plain table, a note; content, options, words.
+# Content, options, the result if it is not the plain table, and a note; or content, options, and
+# words of the message.
 GOOD = {name: row + (None, None, "")[len(row) - 1 :] for name, row in GOOD.items()}
 BAD = [row if len(row) == 3 else (row[0], None, row[1]) for row in BAD]

@@ -1,10 +1,10 @@
-"""Traces of tests."""
+"""Traces for tests."""
 
 import granchain as gc
 
 
 def changed(trace, **changes):
-    """A trace with other arguments, as a new one."""
+    """Return a new trace with changed arguments."""
     arguments = {
         "time": trace.time,
         "force": trace.sensor_force,

@@ -1,10 +1,10 @@
-"""Windows, as far as Linux can look like it: importing this module makes the process it, for good.
+"""Simulation of Windows on Linux: importing this module makes the process look like Windows,
+permanently.
 
-What asks at its import which system this is, is imported first, so that it goes on as on Linux:
-the libraries, and the lock. Then the parts of Python that are POSIX are gone, and what Windows
-refuses is refused: to rename or remove a file that is open or mapped, and to flush one that is not
-open for writing. `refused` lists that.
-"""
+Modules that check the system when they are imported are imported first, so that they work as on
+Linux: the libraries, and the lock. Then the POSIX parts of Python are removed, and actions that
+Windows refuses are refused: renaming or removing a file that is open or mapped, and flushing a file
+that is not open for writing. `refused` lists them."""
 
 import errno
 import fcntl
@@ -38,7 +38,7 @@ refused = []
 
 
 def is_held(path):
-    """Whether this process has the file open, or mapped."""
+    """Return whether this process has the file open or mapped."""
     name, folder = os.path.realpath(path), "/proc/self/fd"
     with open("/proc/self/maps") as maps:
         mapped = any(line.rstrip().endswith(f" {name}") for line in maps)
@@ -67,24 +67,24 @@ def flushed(function):
     return called
 
 
-# the lock goes on as on Linux
+# the lock works as on Linux
 linux = ModuleType("os")
 vars(linux).update(vars(os))
 for name in [name for name in sys.modules if name.startswith("filelock")]:
     vars(sys.modules[name]).update(os=linux)
-# looked up on Linux, and kept
+# determined on Linux, and stored
 platform.platform()
 free = shutil.disk_usage("/").free
 for module in (os, signal):
     for name in filter(NAMES.match, dir(module)):
         delattr(module, name)
-# from Python 3.13 on; where there is no affinity, all processors are the process's
+# exists from Python 3.13 on; without an affinity, the process may use all processors
 os.process_cpu_count = os.cpu_count
 sys.modules |= dict.fromkeys(MODULES)
 os.replace, os.unlink = unless_held(os.replace), unless_held(os.unlink)
 os.fsync = flushed(os.fsync)
 shutil.disk_usage = lambda path: SimpleNamespace(free=free)
-# the name in the module that Path is written in, which is not pathlib itself in every Python
+# the name in the module that defines Path, which is not pathlib in every version of Python
 vars(sys.modules[pathlib.Path.__new__.__module__])["WindowsPath"] = pathlib.PosixPath
 os.O_BINARY, os.O_NOINHERIT = 0, 0
 sys.platform, os.name = "win32", "nt"
