@@ -1,5 +1,7 @@
-"""Random chains that have everything at once, against a loop of the tests' own: laws of segments
-and walls, springs and resonators, driven beads and ends, drag, weight and a load."""
+"""Random chains with all features at once, compared with an independent loop.
+
+The features are laws of segments and walls, springs and resonators, driven beads and ends, drag,
+gravity, and a load."""
 
 import itertools
 import math
@@ -20,7 +22,7 @@ END = 3e-5
 
 
 def law_of(rng, names):
-    """A law whose force is smooth while the contact is closed."""
+    """Return a law whose force is smooth while the contact is closed."""
     inputs = {
         "hertz": {},
         "tsuji": {"restitution": rng.uniform(0.4, 0.95)},
@@ -55,7 +57,7 @@ def segment_of(rng, names):
 
 
 def drawn(seed, names=("hertz", "tsuji", "kelvin-voigt", "power")):
-    """A chain between two walls, so weakly moved that contacts stay closed."""
+    """Return a chain between two walls that moves so little that contacts stay closed."""
     rng = np.random.default_rng(seed)
     segments = [segment_of(rng, names) for _ in range(int(rng.integers(2, 5)))]
     segments.append({"count": 3})
@@ -75,7 +77,7 @@ def drawn(seed, names=("hertz", "tsuji", "kelvin-voigt", "power")):
     for side in ("left", "right"):
         if rng.random() < 0.6:
             ends[f"{side}_contact"] = law_of(rng, names)
-    # a bead that is placed has no resonators: one of the last segment
+    # a bead with a prescribed displacement has no resonators: one of the last segment
     placed, *pushed = (n, *(rng.permutation(n - 1)[:2] + 1).tolist())
     drives = [{"bead": placed, **signal("displacement", rng.uniform(2e-8, 2e-7))}]
     drives += [{"bead": bead, **signal("force", rng.uniform(0.2, 3.0))} for bead in pushed]
@@ -96,7 +98,8 @@ def drawn(seed, names=("hertz", "tsuji", "kelvin-voigt", "power")):
 
 
 def followed(signal, t):
-    """A harmonic with its constant part and the ramp of docs/how-to/drive.md, and its slope."""
+    """Return a harmonic with its constant part and the ramp of docs/how-to/drive.md, and its
+    slope."""
     x = min(t / signal.ramp, 1.0)
     rise = x**4 * (35.0 - 84.0 * x + 70.0 * x**2 - 20.0 * x**3)
     slope = 140.0 * (x * (1.0 - x)) ** 3 / signal.ramp
@@ -107,8 +110,10 @@ def followed(signal, t):
 
 
 def reference(case):
-    """Displacements [um] and velocities [m/s] of beads and resonators at the end: the equations of
-    motion by DOP853; of the run's set-up it takes coefficients and masses alone."""
+    """Return final displacements [um] and velocities [m/s] of beads and resonators, from DOP853.
+
+    Only coefficients and masses are taken from the set-up of the run.
+    """
     chain, contacts, _ = prepare(case)
     n, model, table = chain.n_bodies, contacts.model, case.chain
     body, m2, k2, c2 = table.attached_masses()
@@ -142,7 +147,7 @@ def reference(case):
         for i, one in placed.items():
             u[i], v[i] = followed(one, t)
         if not isinstance(case.ends.right, str):
-            # into the chain is to the left there
+            # positive into the chain, which is to the left at this end
             u[-1], v[-1] = np.negative(followed(case.ends.right, t))
         return u, v
 
@@ -173,7 +178,8 @@ def at_end(result):
     return np.concatenate(found)
 
 
-# The first has three laws, resonators, a driven end and beads that are placed and pushed.
+# The first case has three laws, resonators, a driven end, and beads with prescribed displacements
+# and forces.
 SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 30))]
 
 
@@ -185,7 +191,7 @@ def test_a_chain_with_everything_moves_as_its_equations_say_to_order_two(seed):
     steps = [END / (coarsest * n) for n in (1, 2)]
     runs = [gc.run(case.replace(**{"time.step": step})) for step in steps]
     errors = [float(abs(at_end(one) - exact).max()) for one in runs]
-    # at twice auto, w dt = .04 at the highest frequency
+    # at twice the automatic step, w dt = 0.04 at the highest frequency
     assert errors[1] < 1.2e-3 * abs(exact).max()
     assert observed_order(steps, errors) == pytest.approx(2.0, abs=0.15)
     leaks = [float(abs(one.energy_residual).max()) for one in runs]
@@ -195,7 +201,7 @@ def test_a_chain_with_everything_moves_as_its_equations_say_to_order_two(seed):
 
 @pytest.mark.long
 def test_a_chain_with_everything_has_its_bits_however_it_is_run(tmp_path, monkeypatch):
-    # the same two laws: one loop
+    # the same two laws have one loop
     cases = (drawn(seed, ("hertz", "tsuji")) for seed in itertools.count(100))
     three = [one for one in itertools.islice(cases, 12) if one.laws[0][0] == "hertz"][:3]
     for place, case in enumerate(three):

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.filterwarnings("error")
 
 
 def parabola(time, height=7.0, at=3.3, curvature=2.0):
-    """A pulse that is a parabola and 0 beside it."""
+    """Return a pulse that is a parabola, and 0 outside of it."""
     return np.maximum(height - curvature * (time - at) ** 2, 0.0)
 
 
@@ -29,7 +29,7 @@ TIME = np.arange(0.0, 10.0, 0.25)
 
 
 def one(time, force, **options):
-    """The first pulse of one record."""
+    """Return the first pulse of one record."""
     return analysis.first_pulse(time, force, **options).record(0)
 
 
@@ -41,10 +41,10 @@ def test_the_peak_of_a_parabola_is_exact_and_of_a_flat_top_its_middle():
     time = np.array([0.0, 2.0, 2.9, 3.15, 3.9, 4.0, 8.0])
     pulse = one(time, parabola(time))
     assert (pulse.peak, pulse.arrival) == pytest.approx((7.0, 3.3), rel=1e-13)
-    # cut off at a limit
+    # clipped at a limit
     flat = one([0.0, 1.0, 2.0, 3.0, 5.0, 6.0], [0.0, 1.0, 4.0, 4.0, 4.0, 0.0])
     assert (flat.peak, flat.top, flat.complete) == (4.0, 3.5, True)
-    # two equal samples are the two sides of a peak between them
+    # two equal samples lie on both sides of a peak between them
     two = one([0.0, 1.0, 2.0, 3.0], [0.0, 4.0, 4.0, 0.0])
     assert (two.peak, two.top, two.complete) == (4.5, 1.5, True)
     # a dip to more than half does not end the first pulse
@@ -54,7 +54,7 @@ def test_the_peak_of_a_parabola_is_exact_and_of_a_flat_top_its_middle():
 
 
 def jumps_at(count, *known):
-    """Jumps between samples: (slot, force, time)."""
+    """Return jumps between samples: (slot, force, time)."""
     force, time = np.full(count, np.nan), np.full(count, np.nan)
     for slot, f, t in known:
         force[slot], time[slot] = f, t
@@ -62,40 +62,43 @@ def jumps_at(count, *known):
 
 
 def test_a_maximum_beside_a_jump_is_found_from_the_samples_on_its_side():
-    # a parabola, top at t = 1.7, from a jump at .5 from 0 to 6.9 to one at 2.9 back to 0
+    # a parabola with the top at t = 1.7, from a jump at 0.5 from 0 to 6.9 to a jump at 2.9 back to
+    # 0
     time = np.arange(0.0, 8.0)
     top = np.where(time < 6.5, 7.0 - 0.05 * (time - 1.7) ** 2, 0.0)
     for force, jump in (
         (np.where(time < 0.5, 0.0, top), (1, 6.9, 0.5)),
-        # the largest sample, at 2, has a jump on its left at 1.2: samples on its right alone
+        # the largest sample, at 2, has a jump on its left at 1.2, so only samples on its right are
+        # used
         (np.where(time < 1.5, 0.0, top), (2, 6.9, 1.2)),
         (np.where(time > 2.5, 0.0, top), (3, 6.9, 2.9)),
     ):
         found = one(time, force, jumps=jumps_at(8, jump))
         assert of_top(found) == pytest.approx((7.0, 1.7, True, False), rel=1e-13)
-    # a top on the other side of the jump is none
+    # a top on the other side of the jump does not count
     later = one(time, np.where(time < 1.5, 0.0, top), jumps=jumps_at(8, (2, 6.9, 1.9)))
     assert of_top(later) == (top[2], 2.0, True, False)
-    # between two jumps there is the sample
+    # between two jumps, only the sample counts
     two = jumps_at(8, (2, 6.5, 1.9), (3, 6.4, 2.1))
     both = one(time, np.where(time == 2.0, 7.0, 1.0), jumps=two)
     assert of_top(both) == (7.0, 2.0, True, False)
 
 
 def test_a_jump_counts_where_it_lies_in_the_first_pulse():
-    # the pulse ends at the first sample below half, and a jump may end it; a larger one comes later
+    # the pulse ends at the first sample below half, and a jump may end it; a larger pulse comes
+    # later
     time = np.arange(0.0, 10.0)
     force = np.array([0.0, 2.0, 4.0, 6.0, 1.0, 0.0, 0.0, 9.0, 1.0, 0.0])
     known = jumps_at(10, (4, 6.6, 3.6), (8, 12.0, 7.5))
     assert of_top(one(time, force, jumps=known)) == (6.6, 3.6, True, True)
-    # every other sample: what lay between two of them, or further apart, stays between
+    # every other sample: jumps between two of them, or further apart, stay between them
     thinned = known.every(2)
     assert np.flatnonzero(np.isfinite(thinned.force)).tolist() == [2, 4]
     assert thinned.force[[2, 4]].tolist() == [6.6, 12.0] and thinned.time[[2, 4]].tolist() == [
         3.6,
         7.5,
     ]
-    # of two in one interval the larger
+    # the larger one of two in one interval
     assert jumps_at(7, (1, 3.0, 0.5), (2, 2.0, 1.5), (6, 1.0, 5.5)).every(3).force.tolist()[1:] == [
         3.0,
         1.0,
@@ -103,7 +106,7 @@ def test_a_jump_counts_where_it_lies_in_the_first_pulse():
 
 
 def test_a_larger_pulse_that_passes_the_first_before_it_has_fallen_to_half_has_merged_with_it():
-    # apart the first pulse is whole and is taken; behind it the second does not pass it
+    # if the pulses are separate, the first one is used, and the second one has not merged with it
     apart, close, behind = (
         gaussian(TIME, 13.7, 3.0, 0.5) + gaussian(TIME, height, at, 0.5)
         for height, at in ((25.6, 6.5), (25.6, 4.8), (12.0, 4.8))
@@ -111,13 +114,13 @@ def test_a_larger_pulse_that_passes_the_first_before_it_has_fallen_to_half_has_m
     for force, height, merged in ((apart, 13.7, False), (behind, 13.7, False), (close, 25.6, True)):
         pulse = one(TIME, force)
         assert pulse.peak == pytest.approx(height, abs=0.1) and pulse.merged is merged
-    # two humps with a dip of .014 between, as a kink of a law makes them, are one pulse
+    # two humps with a dip of 0.014 between them, as from a kink of a law, are one pulse
     fine = np.linspace(0.0, 10.0, 2001)
     humps = gaussian(fine, 20.0, 3.0, 0.5) + gaussian(fine, 20.5, 4.09, 0.5)
     assert not one(fine, humps).merged
-    # and of .046 two
+    # with a dip of 0.046, they are two pulses
     assert one(fine, gaussian(fine, 20.0, 3.0, 0.5) + gaussian(fine, 20.5, 4.15, 0.5)).merged
-    # whether or not the peak is in the trace, and above a static force
+    # this does not depend on whether the trace contains the peak, or on a static force
     cut = one(TIME[:19], close[:19])
     assert cut.merged and not cut.complete
     above = analysis.first_pulse(TIME, 10.0 + np.column_stack([close, apart]), baseline=10.0)
@@ -147,16 +150,16 @@ def test_all_pulses_of_a_trace_are_found_with_their_peaks_arrivals_and_widths():
     parts = [(7.0, 20.0, 1.0), (0.5, 35.0, 1.0), (3.0, 50.0, 2.0), (9.0, 80.0, 1.5)]
     force = 2.0 + sum(gaussian(time, *part) for part in parts)
     found = analysis.pulses(time, force, 2.0)
-    # all but the one below a tenth of the largest
+    # all pulses except the one below a tenth of the largest
     for pulse, (height, at, width) in zip(found, (parts[0], *parts[2:]), strict=True):
         assert (pulse.peak, pulse.arrival) == pytest.approx((2.0 + height, at), rel=1e-6)
-        # half of the height is sqrt(2 ln 2) standard deviations away
+        # half height is at sqrt(2 ln 2) standard deviations
         half = math.sqrt(2.0 * math.log(2.0)) * width
         assert pulse.width == pytest.approx(2.0 * half, rel=1e-3)
         assert pulse.complete and not pulse.merged
     assert [len(analysis.pulses(time, force, 2.0, share)) for share in (0.05, 0.5)] == [4, 2]
     assert found[0] == one(time, force, baseline=2.0)
-    # noise below the share makes none, and what is pulled down makes none
+    # noise below the share is no pulse, and neither is a force in the opposite direction
     noisy = force + np.random.default_rng(1).normal(0.0, 0.05, len(force))
     arrivals = [pulse.arrival for pulse in analysis.pulses(time, noisy, 2.0, noise=0.05)]
     assert arrivals == pytest.approx([20.0, 50.0, 80.0], abs=0.5)
@@ -176,7 +179,7 @@ def test_the_width_of_a_triangle_is_half_its_base_and_an_impulse_is_of_the_first
     assert one(time, triangle).width == pytest.approx(4.0, rel=1e-14)
     time = np.linspace(0.0, 30.0, 3001)
     force = gaussian(time, 5.0, 8.0, 0.5) + gaussian(time, 9.0, 20.0, 0.5)
-    # area of a gaussian; that left out beyond 1 % of the peak, at 3.03 deviations, is 0.12 % of it
+    # area of a Gaussian; the part beyond 1 % of the peak, at 3.03 deviations, is 0.12 % of it
     area = 5.0 * 0.5 * math.sqrt(2.0 * math.pi)
     assert one(time, force).impulse == pytest.approx(area * (1.0 - 0.0012), rel=1e-4)
 
@@ -185,14 +188,15 @@ def test_the_speeds_between_sensors_show_a_wave_that_slows_down():
     speeds = analysis.speeds_between([0.0, 1.0, 2.0, 3.0, 4.0], [0.0, 0.5, 1.5, math.nan, 9.0])
     assert speeds[:2].tolist() == [2.0, 1.0] and np.isnan(speeds[2:]).all()
     place = np.arange(14.0)
-    # the arrival's slope grows from 1/10; in the middle of the first third, at 1.5, it is 1/8.97
+    # the slope of the arrival grows from 1/10; in the middle of the first third, at 1.5, it is
+    # 1/8.97
     slows = place / 10.0 + place**2 / 260.0
     assert analysis.speed_in_words(place, slows) == "local speed 8.97 to 5.31 m/s"
-    # a defect in the middle that rings: one speed before it, another behind it
+    # a defect in the middle that rings: one speed before it, and another speed behind it
     defect = np.where(place < 7.0, place / 10.0, 0.7 + (place - 7.0) / 5.0) + 0.1 * (place == 7.0)
     assert analysis.speed_in_words(place, defect) == "local speed 10 to 5 m/s"
     assert analysis.speed_in_words(place, place / 10.0) == "speed 10 m/s"
-    # of 900 places every fourth, 225: thirds of 75 begin at 151 of them
+    # every fourth of 900 positions, 225: thirds of 75 begin at 151 of them
     assert len(analysis.local_speeds(np.arange(900.0), np.arange(900.0))) == 151
 
 
@@ -254,7 +258,7 @@ def test_what_is_not_known_is_none_in_json():
     assert not any(first[flag] for flag in ("complete", "merged", "jump", "sampled"))
     assert read["wave_speed_beads"] == []
     assert read["energy"]["plastic"] == pytest.approx(2e-4, rel=1e-12)
-    # what runs ahead of a wave is no pulse
+    # a signal ahead of a wave is not a pulse
     ahead = synthetic().sensor_force * [1.0, 0.0, 1.0] + np.outer(range(750), [0.0, 6e-24, 0.0])
     early = synthetic(change={"sensor_force": ahead})
     assert re.search(r"\n +8 +- +not yet\n", run_numbers(analysis.summary(early)))
@@ -262,7 +266,8 @@ def test_what_is_not_known_is_none_in_json():
 
 
 def test_a_sensor_at_which_another_pulse_has_merged_is_left_out_of_the_speed():
-    # a pulse half as large comes 17 us before, and has not fallen to half when the other passes it
+    # a pulse half as large comes 17 us earlier, and has not fallen to half when the other one
+    # passes it
     result = synthetic(end=200e-6)
     force = result.sensor_force.copy()
     force[:, 1] += 0.55 * np.interp(result.time + 17e-6, result.time, force[:, 1])
@@ -284,13 +289,14 @@ def test_a_sensor_at_which_another_pulse_has_merged_is_left_out_of_the_speed():
 def test_arrivals_of_two_waves_are_out_of_order_and_those_of_one_are_not():
     place = np.arange(9.0)
     meeting = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 3.0, 2.0, 1.0, 0.0])
-    # the last bead of a dimer is passed a little before the last but one, within the pulse
+    # the pulse passes the last bead of a dimer slightly before the last but one, within its width
     late = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 6.8])
     one_wave = [0.0, 1.0, 1.0, 2.0, math.nan, 9.0, 10.0, 11.0, 12.0]
     for places, arrivals, widths, expected in (
         (place, meeting, (), (4, 8)),
         (place[::-1], meeting, (), (4, 0)),
-        # struck harder from the left: most arrivals run to the right, and from the right: the left
+        # struck harder from the left, most arrivals run to the right; struck harder from the right,
+        # to the left
         (place, [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 1.0, 0.0], (), (6, 8)),
         (place, [0.0, 1.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0, 0.0], (), (2, 0)),
         *((place, one, (), None) for one in (place, -place, one_wave)),
@@ -327,8 +333,11 @@ def test_a_failed_run_with_nan_has_a_summary_up_to_the_nan():
 
 
 def stack():
-    """Records that are whole, cut at every length, without a pulse, with a second hump, clipped,
-    of noise, and not finite: (60, records), nan after their end."""
+    """Return records (60, records), nan after their end.
+
+    They are complete, cut at every length, without a pulse, with a second hump, clipped, noisy, and
+    not finite.
+    """
     t = np.arange(60.0)
     pulse = 20.0 * np.exp(-(((t - 20.0) / 5.0) ** 2))
     two = pulse + 15.0 * np.exp(-(((t - 32.0) / 3.0) ** 2))
@@ -363,7 +372,7 @@ def test_smoothing_keeps_parabolas_and_takes_noise_away():
     time = np.linspace(0.0, 10.0, 1001)
     rounded = gaussian(time, 7.0, 4.0, 1.0)
     smooth = one(time, rounded, smoothing=0.2)
-    # twicing: of a Gaussian pulse of width s, 1 - 2/r + 1/sqrt(2 r^2 - 1), r = sqrt(1 + (w/s)^2)
+    # twicing of a Gaussian pulse of width s: 1 - 2/r + 1/sqrt(2 r^2 - 1), r = sqrt(1 + (w/s)^2)
     r = math.sqrt(1.0 + 0.2**2)
     assert smooth.peak == pytest.approx(7.0 * (2.0 / r - 1.0 / math.sqrt(2.0 * r**2 - 1.0)))
     assert smooth.arrival == pytest.approx(4.0, abs=1e-9)

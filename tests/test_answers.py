@@ -29,9 +29,9 @@ def test_every_class_of_answers_is_in_the_list():
 
 @pytest.fixture(scope="module", params=ANSWERS)
 def saved(request, tmp_path_factory):
-    """An answer and its file; pytest runs the tests of one answer together."""
+    """Return an answer and its file; pytest runs the tests of one answer together."""
     with pytest.MonkeyPatch.context() as patch:
-        # no loop over members is compiled: test_many.py looks at those
+        # no loop over members is compiled, because test_many.py tests it
         patch.setattr("granchain.engine.batch.COMPILED", sys.maxsize)
         answer, file = answer_of(request.param), tmp_path_factory.mktemp("answer") / "a.h5"
     answer.save(file)
@@ -40,18 +40,19 @@ def saved(request, tmp_path_factory):
 
 @pytest.fixture(scope="module", params=STUDIES)
 def saved_study(request, tmp_path_factory):
-    """The name of a study, the study, and its file."""
+    """Return the name of a study, the study, and its file."""
     study, file = STUDIES[request.param](), tmp_path_factory.mktemp("study") / "a.h5"
     gc.save(study, file)
     return request.param, study, file
 
 
-# Flipped bits of each of 22 files; with those of checkpoints and ensembles 500, and 2000 if long.
+# Number of flipped bits in each of 22 files; with checkpoints and ensembles 500 in total, and 2000
+# in the long run.
 FLIPS = pytest.mark.parametrize("flips", [17, pytest.param(100, marks=pytest.mark.long)])
 
 
 def check_flips(file, flips, figure):
-    """No file with one flipped bit is opened."""
+    """Check that no file with one flipped bit can be opened."""
     content, accepted, rng = file.read_bytes(), 0, np.random.default_rng(flips)
     path = file.with_name("flipped.h5")
     for at, bit in zip(
@@ -86,7 +87,7 @@ def test_an_answer_opens_as_it_was_saved_and_no_other_bit_is_taken_for_its_own(
     for label in ("granchain_version", "versions", "source_hash", "platform"):
         assert opened.provenance[label]
     check_flips(file, flips, figure)
-    # the members of an ensemble are compared, not its variables
+    # the members of an ensemble are compared, and not its variables
     if isinstance(answer, gc.Ensemble):
         return
     name, variable = next(
@@ -203,7 +204,7 @@ def test_a_short_second_axis_becomes_columns_of_a_table():
     table, more = value_tables(labelled(data, labels))
     assert table.columns[:3] == ("band", "edges lower [Hz]", "edges upper [Hz]")
     assert table.rows == (("1", "0", "1", "1", "1"), ("2", "2", "-", "1", "1"))
-    # both columns of a variable are in one table
+    # one table contains both columns of a variable
     assert more.columns == ("band", "speeds lower [m/s]", "speeds upper [m/s]")
 
 
@@ -258,7 +259,7 @@ def test_a_damaged_case_is_reported_when_it_is_used(tmp_path):
     assert refused > 40
 
 
-# Numbers that no measurement has: differences, factors, and ticks of them are no numbers.
+# Numbers that no measurement can have: their differences, factors, and ticks are not numbers.
 EXTREME = (1.7e308, -1.7e308, 1e99, 5e-324, -1.0, np.nan, np.inf, 0.0)
 
 
@@ -271,7 +272,7 @@ EXTREME = (1.7e308, -1.7e308, 1e99, 5e-324, -1.0, np.nan, np.inf, 0.0)
 @pytest.mark.usefixtures("blank_pictures")
 def test_no_number_of_an_answer_ends_its_report(saved, values, tmp_path):
     answer, _ = saved
-    # an ensemble's numbers are those of its members
+    # the numbers of an ensemble are those of its members
     if isinstance(answer, gc.Ensemble):
         return
     content = answer._content()

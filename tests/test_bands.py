@@ -1,4 +1,4 @@
-"""Bands around what is computed, which number matters, and whether a measurement lies within."""
+"""Bands of computed results, important parameters, and measurements inside and outside of bands."""
 
 import json
 import math
@@ -25,21 +25,21 @@ pytestmark = pytest.mark.usefixtures("plain_members")
 
 SHORT = short_chains.SHORT | {"time.end": 1.2e-4}
 ELASTIC = gc.load_case("steel-chain-hertz").replace(**SHORT)
-# Hertz's contacts, no other scale: m du'' = K d^1.5, so that forces go with (K^2 m^3 v^6)^(1/5) and
-# times with (m^2/(K^2 v))^(1/5), and K with Young's modulus.
+# Hertz contacts have no intrinsic scale: m du'' = K d^1.5, so forces are proportional to (K^2 m^3
+# v^6)^(1/5), times to (m^2/(K^2 v))^(1/5), and K to Young's modulus.
 OF_PEAK = {"striker.speed": 6 / 5, "chain.mass": 3 / 5, "chain.material.youngs_modulus": 2 / 5}
 OF_TIME = {"striker.speed": -1 / 5, "chain.mass": 2 / 5, "chain.material.youngs_modulus": -2 / 5}
 
 
 # --- Bands
-@pytest.mark.long  # a quarter of a minute
+@pytest.mark.long  # takes a quarter of a minute
 def test_peaks_and_arrivals_of_an_elastic_chain_follow_the_power_of_the_speed():
     n, parts = 256, (0.025, 0.25, 0.5, 0.75, 0.975)
     found = gc.bands(ELASTIC, {"striker.speed": 0.01}, n=n)
     spread = gc.normal(1.0, 0.01)
     for name, power in (("peak", 6 / 5), ("arrival", -1 / 5)):
         ratio = (found[name] / found[f"nominal_{name}"]).values
-        # of n evenly spread draws a quantile is known to one place
+        # with n evenly distributed draws, the index of a quantile is accurate to one
         ends = np.sort(
             [
                 spread.ppf(np.array(parts if power > 0 else parts[::-1]) + side / n) ** power
@@ -53,7 +53,8 @@ def test_peaks_and_arrivals_of_an_elastic_chain_follow_the_power_of_the_speed():
         "sensor_bead",
     )
     assert found.force.shape == (5, len(found.time), 3)
-    # of a normal distribution, and of a uniform one: half the width over the root of 3
+    # standard deviation of a normal distribution, and of a uniform one: half the width divided by
+    # the root of 3
     both = of_bands.uncertain(
         ELASTIC, {"striker.speed": 0.01, "chain.mass": {"uniform": 0.03}}, 64, 0
     )
@@ -65,7 +66,7 @@ def test_peaks_and_arrivals_of_an_elastic_chain_follow_the_power_of_the_speed():
 
 
 def test_members_come_together_on_the_times_of_the_case_as_it_stands():
-    # a cubic is met exactly, between any times
+    # a cubic is interpolated exactly at all times
     time = np.cumsum([0.0, 1.0, 1.1, 0.9, 1.3, 1.0, 0.7])
     cubic = np.column_stack([time**3 - 2.0 * time, np.ones(7)])
     at = np.array([0.3, 2.9, time[-1] - 0.1])
@@ -74,12 +75,12 @@ def test_members_come_together_on_the_times_of_the_case_as_it_stands():
     )
     assert np.array_equal(of_bands.on_grid(time, cubic, time), cubic)
     assert np.isnan(of_bands.on_grid(time, cubic, np.array([time[-1] + 0.1]))).all()
-    # between the middle two of four samples a quartic is off by 3/2 1/2 1/2 3/2
+    # in the middle of four samples, the error for a quartic is 3/2 1/2 1/2 3/2
     even = np.arange(8.0)
     assert of_bands.on_grid(even, even**4, np.array([3.5])) == pytest.approx(
         [3.5**4 - 9 / 16], rel=1e-12
     )
-    # two members, each with a step of its own, are the nominal run stretched
+    # two members with different steps are the nominal run, stretched
     asked = of_bands.uncertain(ELASTIC, {"striker.speed": 0.05}, 2, 0)
     found = gc.bands(ELASTIC, {"striker.speed": 0.05}, n=2, quantiles=(0.0, 1.0))
     nominal = gc.run(ELASTIC)
@@ -91,10 +92,10 @@ def test_members_come_together_on_the_times_of_the_case_as_it_stands():
         )
     error = float(found.interpolation_error)
     assert 0.0 < error < 1e-3 * found.nominal_peak.min()
-    # three traces are put on other times here, one of them twice
+    # three traces are interpolated at other times, one of them twice
     assert np.abs(found.force.values.sum(axis=0)[until] - expected).max() < 4.0 * error
     assert np.array_equal(found.nominal_force, nominal.sensor_force[: len(found.time)])
-    # as far as every member has samples
+    # up to the end of the shortest member
     traces = [(np.arange(count), np.zeros((count, 1))) for count in (6, 5)]
     runs = SimpleNamespace(traces=traces, complete=[0, 1])
     assert of_bands.common_times(runs).tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
@@ -130,7 +131,7 @@ def test_what_fails_is_left_out_and_an_interruption_ends_the_call(monkeypatch):
         gc.bands(ELASTIC, {"striker.speed": 0.02}, n=8)
 
 
-# --- Which number matters where
+# --- Importance of parameters
 @pytest.mark.long
 def test_indices_of_a_product_of_powers_are_those_of_its_factors():
     widths = {"striker.speed": 0.1, "chain.mass": 0.15, "chain.material.youngs_modulus": 0.2}
@@ -141,11 +142,11 @@ def test_indices_of_a_product_of_powers_are_those_of_its_factors():
     assert found["key"].values.tolist() == list(asked)
 
     def moment(power, width):
-        # mean of x^power, x evenly between 1 - width and 1 + width
+        # mean of x^power, with x uniform between 1 - width and 1 + width
         return ((1 + width) ** (power + 1) - (1 - width) ** (power + 1)) / (2 * width * (power + 1))
 
     for prefix, powers in (("", OF_PEAK), ("arrival_", OF_TIME)):
-        # variance of each factor over its squared mean; that of the product is prod(1 + c) - 1
+        # variance of each factor divided by its squared mean; for the product it is prod(1 + c) - 1
         c = np.array(
             [
                 moment(2 * power, widths[key]) / moment(power, widths[key]) ** 2 - 1
@@ -164,7 +165,10 @@ def test_indices_of_a_product_of_powers_are_those_of_its_factors():
 
 
 def ishigami(x):
-    """Ishigami & Homma 1990, doi:10.1109/ISUMA.1990.151285, with a = 7 and b = .1; its indices."""
+    """Return the function of Ishigami & Homma 1990 with a = 7 and b = 0.1, and its indices.
+
+    doi:10.1109/ISUMA.1990.151285.
+    """
     z = np.pi * (2.0 * x - 1.0)
     first, second, both = (
         0.5 * (1.0 + 0.1 * np.pi**4 / 5.0) ** 2,
@@ -177,7 +181,10 @@ def ishigami(x):
 
 
 def products(x):
-    """Sobol's g-function, a = 0, 1, 4.5: of factors' variances c, prod(1 + c) - 1 in all."""
+    """Return Sobol's g-function with a = 0, 1, 4.5, and its indices.
+
+    With the variances c of the factors, the total variance is prod(1 + c) - 1.
+    """
     a = np.array([0.0, 1.0, 4.5])
     c = 1.0 / 3.0 / (1.0 + a) ** 2
     whole = np.prod(1.0 + c)
@@ -202,7 +209,7 @@ def test_indices_of_known_functions_are_within_their_limits(figure, draws):
         values = [np.concatenate([f(x)[0] for x in (first, second, *mixed)]) for f in functions]
         exact = np.array([function(first)[1] for function in functions]).transpose(1, 2, 0)
         asked = SimpleNamespace(drawn="abc", n=n, seed=seed)
-        # the arrivals are those of one sensor, without a number at the other two
+        # the arrivals are those of one sensor, because the other two have no number
         missing = np.full((5 * n, 1), np.nan)
         arrival = np.column_stack([missing, values[1] * 1e-6, missing])
         indices = of_bands.indices(asked, np.column_stack(values), arrival)
@@ -220,10 +227,10 @@ def test_indices_of_known_functions_are_within_their_limits(figure, draws):
         assert np.array_equal(again["total_order_low"].data, low[1])
     figure("limits of Sobol's indices that contain the index", np.mean(covered), at_least=0.95)
     scatter = np.std(errors, axis=0)
-    # a sum is integrated far better by a Sobol sequence than by independent points
+    # a Sobol sequence integrates a sum much more accurately than independent points
     figure("largest error of the indices of a sum", np.abs(errors)[..., 2].max(), at_most=0.02)
     figure("largest scatter of an index", scatter.max(), at_most=0.15)
-    # for independent members 1.96; a bootstrap does not know that the members are even
+    # 1.96 for independent members; a bootstrap does not use that the members are evenly distributed
     ratio = np.median(halves, axis=0)[..., 0] / scatter[..., 0]
     figure("half an interval over the scatter", np.median(ratio), at_least=1.96)
 
@@ -286,9 +293,9 @@ def test_all_mistakes_are_told_together_before_anything_runs(monkeypatch):
         gc.bands(3, {"striker.speed": 0.1})
 
 
-# --- Beside a measurement
+# --- Compared with a measurement
 def recorded(case, noise=0.0, **about):
-    """A trace of a run, one sample a microsecond, its clock 5 us late."""
+    """Return a trace of a run with one sample per microsecond and a clock that is 5 us late."""
     result = gc.run(case)
     _, force = Sensor(interval=1e-6).read(result.time, result.sensor_force)
     force = np.vstack([np.zeros((30, force.shape[1])), force])
@@ -309,7 +316,7 @@ def test_a_measurement_of_another_speed_is_within_the_band_or_not(monkeypatch):
         found = gc.compare(result, trace=trace, members=64)
         for sensor in found.results[0].sensors:
             assert sensor.peak_band.holds(sensor.peak.measured) is word
-            # the middle 95 % of (1 + .02 z)^(6/5); 64 members know its ends to a fifth
+            # the middle 95 % of (1 + 0.02 z)^(6/5); 64 members give the ends within a fifth
             assert sensor.peak_band.high / sensor.peak.computed - 1.0 == pytest.approx(
                 1.2 * 1.96 * 0.02, rel=0.2
             )
@@ -317,13 +324,13 @@ def test_a_measurement_of_another_speed_is_within_the_band_or_not(monkeypatch):
             assert (sensor.force_band.low <= sensor.computed + 1e-9).all() and (
                 sensor.computed <= sensor.force_band.high + 1e-9
             ).all()
-        # nor do its flanks: no force has a wider band than the peak
+        # nor on the flanks: no force has a wider band than the peak
         middle = found.results[0].sensors[1]
         assert (middle.force_band.high - middle.force_band.low).max() < 1.1 * (
             middle.peak_band.high - middle.peak_band.low
         )
-        # a clock of its own takes off what all arrivals have in common: they go with v^(-1/5), and
-        # the middle sensor's hardly moves
+        # an independent clock removes the common part of all arrivals: they are proportional to
+        # v^(-1/5), and the arrival at the middle sensor hardly moves
         first, middle, _ = (sensor.arrival_band for sensor in found.results[0].sensors)
         arrivals = (
             np.array([sensor.arrival.computed for sensor in found.results[0].sensors])
@@ -332,17 +339,17 @@ def test_a_measurement_of_another_speed_is_within_the_band_or_not(monkeypatch):
         expected = 2.0 * 1.96 * 0.02 / 5.0 * abs(arrivals - arrivals.mean())
         assert first.high - first.low == pytest.approx(expected[0], rel=0.2)
         assert middle.high - middle.low < 0.1 * (first.high - first.low)
-    # a result that cannot be run again has no bands, and is compared as before
+    # a result that cannot be run again has no bands, and is compared without them
     monkeypatch.setattr(type(result), "case", None)
     assert gc.compare(result, trace=recorded(ELASTIC)).results[0].members == 0
     assert gc.compare(result, trace=trace, members=0).results[0].members == 0
     with pytest.raises(CaseError, match=r"hertz: the result has no case.* --members 0"):
         gc.compare(result, trace=trace)
     monkeypatch.undo()
-    # what the call says is all there is
+    # the arguments of the call replace all other tolerances
     found = gc.compare(result, trace=trace, bands={"chain.mass": 0.01}, members=4)
     assert dict(found.results[0].tolerance) == {"chain.mass": 0.01}
-    # uncertainties of computed and measured number add up by their squares: 3-4-5
+    # the squares of the uncertainties of the computed and the measured number are added: 3-4-5
     assert Band(7.0, 13.0, 5.0, 15.0).holds(math.nan) is None
     from granchain.measured.compare import DEVIATIONS, widen_band
 
@@ -379,7 +386,7 @@ def test_compare_says_whether_the_measurement_is_within(tmp_path, obeyed, capsys
     (found,) = gc.open("found.h5").results
     assert found.tolerance == {"striker.speed": 0.001}
     assert (found.members, facts["members"]) == (16, [16])
-    # 1.8 over 1.77 is 1.7 %
+    # 1.8 divided by 1.77 is 1.7 % more
     assert [one.peak_band.holds(one.peak.measured) for one in found.sensors] == [False] * 3
     # the intervals of the members, and of measurements of them
     for limit in Band._fields:

@@ -1,5 +1,6 @@
-"""Driven beads: a displacement or a force on any bead, several at once; what they send out, what
-they cost, and what a case may say of them."""
+"""Driven beads: a displacement or a force on any bead, several at once.
+
+The tests check the emitted waves, the energies, and the allowed cases."""
 
 import numpy as np
 import pytest
@@ -35,7 +36,8 @@ def made(*drives, **tables):
 @pytest.mark.plain
 @pytest.mark.usefixtures("plain_loop")
 def test_each_drive_gives_its_work_and_what_drag_takes_of_a_placed_bead(tmp_path):
-    """With drag, gravity and a constant part; test_all_at_once.py shows order two of it."""
+    """The case has drag, gravity, and a constant part; test_all_at_once.py shows order two for
+    it."""
     case = made(
         {**PLACED, "dc": 2e-8},
         PUSHED,
@@ -45,11 +47,11 @@ def test_each_drive_gives_its_work_and_what_drag_takes_of_a_placed_bead(tmp_path
         snapshots={"interval": 1e-6}, energy={"interval": 1e-6},
     )  # fmt: skip
     result = gc.run(case.replace(**{"time.step": 1e-4 / 400}))
-    # the energy that the drag of the placed bead takes is among the drag's
+    # the energy that the drag of the driven bead takes is part of the energy of drag
     assert result.energy_drives[0] == 0.0 and result.energy_elements_viscous[-1] > 0.0
     assert result.final_displacement[3] == pytest.approx(2e-8)
     assert abs(result.energy_residual).max() < 5e-4 * result.energy_external[-1]
-    # each drive's part: of a force, the integral of its power
+    # the work of each drive: for a force, the integral of its power
     assert result.drive_bead.tolist() == [4, 2, 6]
     assert result.drive_work.sum(axis=1) == pytest.approx(result.energy_drives, rel=0, abs=1e-15)
     t = np.asarray(result.snapshot_time)
@@ -67,7 +69,7 @@ def test_each_drive_gives_its_work_and_what_drag_takes_of_a_placed_bead(tmp_path
 @pytest.mark.plain
 @pytest.mark.usefixtures("plain_loop")
 def test_a_bead_that_begins_and_stops_at_speed_between_two_steps_keeps_the_balance():
-    # at rest, then .1 m/s, then at rest, between two steps each time
+    # at rest, then 0.1 m/s, then at rest; both changes are between two steps
     for first, last in ((11.7, 61.3), (13.1, 99.9)):
         time = np.array([first, last]) * 1e-7
         push = End("displacement", None, time, np.array([0.0, 0.1 * (time[1] - time[0])]))

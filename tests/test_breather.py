@@ -1,4 +1,4 @@
-"""Breathers of a conservative chain, against a harmonic balance of the tests' own."""
+"""Breathers of a conservative chain, compared with an independent harmonic balance."""
 
 import math
 
@@ -12,13 +12,14 @@ from granchain.errors import CaseError, RunError
 from granchain.orbits.shooting import newton
 
 RADIUS, LOAD, BEADS = 9.53e-3, 20.0, 7
-# Young's modulus [Pa], Poisson's ratio, density [kg/m3]: 6061-T6 and 316 as materials.csv has them
+# Young's modulus [Pa], Poisson's ratio, density [kg/m3] of 6061-T6 and 316, as in the named
+# materials
 KINDS = ("aluminium-6061-t6", "steel-316")
 AMPLITUDES = (2e-7, 6e-7, 1.2e-6)
 
 
 def diatomic(beads=BEADS, right="wall", **changes):
-    """Aluminium and steel beads in turn between walls under 20 N."""
+    """Return alternating aluminium and steel beads between walls under 20 N."""
     cell = [{"count": 1, "material": kind} for kind in KINDS]
     case = gc.Case(
         chain={"radius": RADIUS, "segment": (cell * beads)[:beads], "precompression": LOAD},
@@ -30,7 +31,7 @@ def diatomic(beads=BEADS, right="wall", **changes):
 
 
 def edge_mode(case):
-    """The first mode above the gap."""
+    """Return the first mode above the gap."""
     found = gc.modes(case)
     above = int(np.diff(found.frequencies).argmax()) + 1
     return found.frequencies[above], found.shapes[above], found.frequencies[above - 1]
@@ -53,7 +54,7 @@ def family():
 
 
 def springs(beads):
-    """K = (4/3) E* sqrt(R*) of each contact; against a wall, of the bead's own material, R* = R."""
+    """Return K = (4/3) E* sqrt(R*) of each contact; at a wall of the bead's material, R* = R."""
     modulus = []
     for left, right in [(0, 0), *[(i, i + 1) for i in range(beads - 1)], (beads - 1,) * 2]:
         one, other = (gc.materials()[KINDS[i % 2]] for i in (left, right))
@@ -65,8 +66,11 @@ def springs(beads):
 
 
 def by_harmonic_balance(orbit, harmonics=16, instants=64):
-    """Frequency [Hz] of the breather with the largest displacement of an orbit: Fourier series in
-    time, cosines alone, for it stands still at its turn, with the forces at instants."""
+    """Return the frequency [Hz] of the breather with the largest displacement of an orbit.
+
+    The motion is a Fourier series in time with cosines only, because it is at rest at its turning
+    point, and the forces are computed at instants.
+    """
     mass, stiffness = orbit.result.mass, springs(BEADS)
     rest = (LOAD / stiffness) ** (2.0 / 3.0)
     phase = math.pi * (np.arange(instants) + 0.5) / instants
@@ -107,7 +111,7 @@ def test_a_breather_goes_into_the_gap_as_harmonic_balance_has_it(family):
         off = abs(1.0 / orbit.period - frequency)
         assert off == pytest.approx(orbit.period_error / orbit.period**2, rel=0.1)
         assert orbit.residual <= 1e-8
-    # order two in the step: from two steps the depth in the gap is known to 1e-4
+    # order two in the step: two steps give the depth in the gap within 1e-4
     last, step = family[-1], family[-1].result.time_step
     finer = gc.orbit(diatomic(**{"time.step": 0.5 * step}), guess=last, hold="amplitude")
     period = finer.period + (finer.period - last.period) / 3.0
@@ -119,7 +123,7 @@ def test_what_is_held_is_held(family):
     assert np.abs(np.abs(one.displacement) / AMPLITUDES[1] - 1.0).min() <= 1e-9
     begun = started(case, 3e-7)
     free = gc.orbit(begun)
-    # of a state that stands still, the springs' energy alone
+    # for a state at rest, only the energy of the springs
     above, rest = (
         gc.run(one.replace(**{"time.end": 1e-6})).energy_recoverable[0] for one in (begun, case)
     )
@@ -127,7 +131,7 @@ def test_what_is_held_is_held(family):
     period = 0.9997 * one.period
     held = gc.orbit(case, period=period, guess=one)
     assert held.period == period and held.residual <= 1e-8
-    # along the family energy and amplitude go with the period
+    # along the family, the energy and the amplitude increase with the period
     assert held.energy < 0.8 * one.energy
     with pytest.raises(CaseError, match="hold: both hold and period are given"):
         gc.orbit(case, period=period, guess=one, hold="energy")
@@ -137,7 +141,7 @@ def test_what_is_conserved_is_left_out_of_the_multipliers(family):
     one = family[0]
     assert one.multipliers.size == 2 * BEADS - 2 and one.stable
     assert np.abs(np.abs(one.multipliers) - 1.0).max() <= 1e-6
-    # those of the other modes, of small oscillations
+    # multipliers of the other modes, for small oscillations
     turns = 2.0 * math.pi * gc.modes(diatomic()).frequencies * one.period
     known = np.exp(1j * np.delete(turns, int(np.diff(turns).argmax()) + 1))
     nearest = np.abs(one.multipliers[:, None] - np.concatenate([known, known.conj()])).min(axis=1)
@@ -176,9 +180,9 @@ def test_a_family_is_followed_over_its_amplitude(family, tmp_path, monkeypatch):
     for point, amplitude in ((branch.points[0], begins), (last, AMPLITUDES[1])):
         assert point.parameter == pytest.approx(amplitude)
         assert np.abs(point.displacement).max() == pytest.approx(amplitude)
-    # to what the steps, as many as at the start, leave open
+    # within the accuracy of the steps, of which there are as many as at the start
     assert last.period == pytest.approx(known.period, abs=0.1 * known.period_error)
-    # the one that Newton's method found has its energy from elsewhere
+    # the energy of the orbit that Newton's method has found follows from elsewhere
     assert last.orbit.energy == pytest.approx(known.energy, rel=1e-5)
     assert branch.special == () and all(one.stable for one in branch.points)
     assert branch.unit == "m" and last.multipliers.size == 2 * BEADS - 2
@@ -188,7 +192,7 @@ def test_a_family_is_followed_over_its_amplitude(family, tmp_path, monkeypatch):
 
 
 def check_opened(branch, opened):
-    """An opened branch computes the same orbits, to what the steps of its path leave open."""
+    """Check that an opened branch computes the same orbits, within the accuracy of its steps."""
     assert opened.equals(branch)
     mine, theirs = (one.points[-1].orbit for one in (branch, opened))
     assert theirs.residual <= 1e-8 and theirs.result.time_step == mine.result.time_step
@@ -217,7 +221,7 @@ def test_a_family_is_followed_over_energy_period_and_a_number_of_the_case(family
 
 
 def followed(beads, mode, start, stop):
-    """The family of a mode, from one amplitude to another."""
+    """Return the family of a mode, from one amplitude to another."""
     case = diatomic(beads)
     shape = 5e-8 * gc.modes(case).shapes[mode]
     orbit = gc.orbit(case.replace(initial={"displacement": shape.tolist()}), hold="amplitude")
@@ -254,14 +258,15 @@ def test_a_breather_loses_its_stability_where_an_integration_does(beads, mode, s
     size = np.abs(doubled.displacement).max()
     assert np.abs(halfway - doubled.displacement).max() > 0.01 * size
     closes(branch.case, doubled, mass, springs(beads))
-    # a contact opens in it: the steps keep its energy less well, and it is followed all the same
+    # a contact opens, so the steps conserve its energy less accurately; the branch can still be
+    # followed
     way = {"along": "period", "stop": 1.0005 * doubled.period}
     followed_on = gc.continuation(branch.case, doubled, **way)
     assert followed_on.messages == () and followed_on.points[-1].residual <= 1e-6
 
 
 def closes(case, orbit, masses, elastic):
-    """The Jacobian of an orbit, which the integrated equations close as well."""
+    """Return the Jacobian of an orbit, which the integrated equations also close."""
     state = np.concatenate([orbit.displacement, orbit.velocity])
     apart, jacobian = by_integration(case, state, orbit.period, masses=masses, elastic=elastic)
     n = state.size // 2
@@ -270,7 +275,7 @@ def closes(case, orbit, masses, elastic):
 
 
 def weakly_coupled(ratio=1.0):
-    """Two light steel beads beside a heavy one, which almost stands still."""
+    """Return two light steel beads next to a heavy one, which is almost at rest."""
     masses = np.array([1e-3, 0.03, ratio * 1e-3])
     factors = {"chain.mass_factor": (masses / MASS).tolist(), "time.step": "fast"}
     return shaken_row(3, 1.0, 0.0, None, **factors, ends={"left": "wall", "right": "wall"}), masses
@@ -293,7 +298,7 @@ def test_two_beads_that_swing_against_each_other_leave_it_to_one_of_them():
     sides = np.sort(np.abs(one.displacement[[0, 2]]))
     assert sides[1] > 1.1 * sides[0] and one.period == pytest.approx(branch.points[at].period, 1e-3)
     closes(case, one, masses, elastic)
-    # unequal ones are no mirror images: that of the other bead ends where its energy is lowest
+    # unequal beads are not mirror images: the family of the other bead ends at its lowest energy
     case, masses = weakly_coupled(1.002)
     local = 1e-6 * np.array([-1.0, 0.06, 0.39])
     begun = case.replace(initial={"displacement": local.tolist()})
@@ -310,7 +315,8 @@ def test_two_beads_that_swing_against_each_other_leave_it_to_one_of_them():
 @pytest.mark.long
 @pytest.mark.parametrize(("ratio", "kinds"), [(1.0, ["pitchfork"]), (1.1, [])])
 def test_two_beads_that_swing_together_are_mirror_images_half_a_period_later(ratio, kinds):
-    # softer between them than at the walls: the mode in phase is the lower one
+    # the contact between the beads is softer than those at the walls, so the mode in phase is the
+    # lower one
     wall = {"law": "hertz", "stiffness": 1e10}
     ends = {"left": "wall", "right": "wall", "left_contact": wall, "right_contact": wall}
     contact = {"law": "hertz", "stiffness": 3e7}
@@ -336,14 +342,14 @@ def test_a_breather_of_beads_with_resonators_is_that_of_an_integration():
     found = gc.orbit(case.replace(initial=initial), hold="amplitude")
     assert found.displacement.size == 6 and found.multipliers.size == 10 and found.stable
     assert np.abs(np.abs(found.displacement) / 4e-7 - 1.0).min() <= 1e-9
-    # softer than its mode, as beads alone are
+    # its frequency is lower than that of its mode, as for beads alone
     assert 0.99 < 1.0 / found.period / modes.frequencies[-1] < 1.0
     known = np.linalg.eigvals(closes(case, found, found.result.mass, springs(3)))
     assert np.abs(known[:, None] - found.multipliers).min(axis=0).max() <= 1e-3
     result = found.result
     begun = result.energy_kinetic + result.energy_recoverable + result.energy_elements
     assert found.energy == pytest.approx(begun[0] - still(case), rel=1e-6)
-    # a free row with dashpots in its resonators loses energy
+    # a free chain with dashpots in its resonators loses energy
     damped = {"mass": 0.01, "stiffness": 3e7, "damping": 1.0}
     with pytest.raises(CaseError, match="loses energy to damping of the beads"):
         gc.orbit(case.replace(**{"chain.resonator": damped}, initial=initial))
@@ -366,7 +372,7 @@ def test_a_period_that_goes_to_nothing_is_no_orbit():
     kinds = [{"count": 1, "material": KINDS[(i + 1) % 2]} for i in range(BEADS)]
     far = [-8.53e-7, -5.48e-7, -8.45e-6, 1.004e-6, 1.186e-6, 3.823e-6, -1.055e-6]
     begun = diatomic(**{"chain.segment": kinds}).replace(initial={"displacement": far})
-    # Newton's method leads to a period of 2e-16 s, after which every state comes again
+    # Newton's method leads to a period of 2e-16 s, after which every state returns
     with pytest.raises(RunError, match="orbit: no orbit of period"):
         gc.orbit(begun, hold="amplitude")
 

@@ -1,4 +1,4 @@
-"""A case is read whole or refused with a sentence for every mistake in it."""
+"""A case is read completely, or refused with a message for every error in it."""
 
 import copy
 import datetime
@@ -52,7 +52,7 @@ MALIU = {"law": "ma-liu", "psi": 2.84, "xi": 13}
 
 
 def document(changes):
-    """The base case with changes; None takes a key out."""
+    """Return the base case with changes; None removes a key."""
     made = copy.deepcopy(BASE)
     for key, value in changes.items():
         set_value(made, key, copy.deepcopy(value))
@@ -60,15 +60,15 @@ def document(changes):
 
 
 def problems(changes):
-    """What is told of the base case with changes."""
+    """Return the messages about the base case with changes."""
     return sentences_of(Case, **document(changes))
 
 
-# --- Every sentence
+# --- Every message
 POSITIVE = "must be a number above 0"
 LIMIT = "A run may use at most 8 GiB."
 LOOKED = "It must be a CSV file. Check the path, which is relative to the folder of the case file."
-# What the code says of its own names and quantities in the sentences on a case.
+# Parts of messages that come from names and quantities in the code.
 MALIU_INPUTS = {quantity.name: quantity for quantity in MaLiu.inputs}
 OWN_WORDS = {
     "{MATERIALS}": ", ".join(f'"{name}"' for name in MATERIALS),
@@ -102,8 +102,8 @@ def test_a_case_that_is_no_table_or_has_tables_in_tables_without_end_is_refused(
 
 
 def test_what_touches_what_decides_what_is_allowed():
-    # without contacts at rest each has its own speed of onset; walls have contacts to record, and
-    # gravity stands on one; one slip gives one sentence where other keys rest on it, too
+    # if contacts are open at rest, each has its own onset speed; walls have contacts to record, and
+    # gravity needs one; one error gives one message even if other keys depend on it
     for changes, words in refused("at rest"):
         if not words:
             assert Case(**document(changes)).beads > 0
@@ -114,7 +114,7 @@ def test_what_touches_what_decides_what_is_allowed():
 
 @pytest.mark.promise("L1")
 def test_absurd_sizes_are_refused_before_memory_is_taken(figure):
-    # modules that are loaded late are loaded
+    # modules that are imported late have been imported
     problems({"chain.beads": 0})
     steps = (
         "1e+17 steps of 6 bodies are too many. The limit is 1e+16 bead-steps. Choose a longer step."
@@ -132,14 +132,14 @@ def test_absurd_sizes_are_refused_before_memory_is_taken(figure):
         finally:
             tracemalloc.stop()
         assert words in sentence
-        # a call for each bead or sample would be 1e12 and more
+        # a call per bead or sample would be 1e12 calls and more
         sys.setprofile(lambda *call, calls=calls: calls.append(1))
         try:
             problems(asked)
         finally:
             sys.setprofile(None)
         figure("calls and returns until absurd sizes are refused", len(calls), at_most=1e5)
-        # a million bytes: one bit of a million beads would not fit
+        # a million bytes: even one bit for each of a million beads would not fit
         figure("memory that is taken before [B]", peak, at_most=1e6)
 
 
@@ -163,7 +163,7 @@ end = 1e-4
 """
 
 
-# Each with its sentence; the words left out are those of Python's own reader.
+# Texts with their messages, without the words of Python's own parser.
 NO_CASE_FILES = {
     "bytes": (b"\x00\xff", "the text is not UTF-8 (at byte 1). Save the file as UTF-8."),
     "brackets": (
@@ -183,7 +183,7 @@ NO_CASE_FILES = {
 
 
 def test_a_case_file_is_read_or_refused_at_once(tmp_path):
-    # a byte order mark and the line ends of Windows are read
+    # a byte order mark and Windows line ends are accepted
     text = "\ufeff" + STEEL.replace("\n", "\r\n")
     assert load_case(written(tmp_path, text)) == load_case("steel-chain")
     for name, (content, sentence) in NO_CASE_FILES.items():
@@ -233,7 +233,7 @@ def test_a_file_or_name_that_is_no_case_is_told_with_the_nearest(tmp_path):
             load_case(told)
 
 
-# --- Sensors in words
+# --- Sensors as text
 def test_words_for_sensors_stand_for_numbers_and_follow_the_chain():
     case = Case(**document({"sensors.beads": "all", "sensors.contacts": "0-4:2, 3"}))
     assert case.sensors.beads == (1, 2, 3, 4, 5) and case.sensors.contacts == (0, 2, 4, 3)
@@ -250,7 +250,7 @@ def test_words_for_sensors_stand_for_numbers_and_follow_the_chain():
 
 # --- Drives
 def driven(folder, content):
-    """A case with a driven left end, in a folder of its own, its table beside it."""
+    """Return a case with a driven left end, in a separate folder with its table."""
     written(folder, content, "push.csv")
     ends = '[ends]\nleft = { drive = "displacement", file = "push.csv" }\n'
     return load_case(written(folder, TWO_BEADS + ends))
@@ -294,7 +294,7 @@ def test_a_drive_that_is_no_table_is_refused(tmp_path):
 
 # --- Numbers with a unit
 
-# Quantities of length that must not be read: those that pint reads wrongly or hangs on, and others.
+# Lengths that must not be read: texts that pint reads incorrectly or hangs on, and others.
 BAD_LENGTHS = [
     *("2,38 mm", "9**9**9 mm", "2.38 m m", "2.38 Mm", "1e999 mm", "nan mm", "3", "mm", ""),
     *("2.38 kg", "2.38 mm^2", "2.38 furlongz", "--2 mm", "2.38  mm", "2.38 mm\n", "0x10 mm"),
@@ -310,8 +310,8 @@ def test_a_length_that_might_be_misread_is_refused():
         assert "is not valid. " in sentence and f" {POSITIVE}. " in sentence, text
 
 
-# By the unit's own definition; equal to the last bit to the number written in SI, but for the
-# last: 1e3 N/(1e-3 m)^1.5 = 10^7.5 N/m^1.5.
+# According to the definition of the unit; bit-identical to the number in SI units, except for the
+# last one: 1e3 N/(1e-3 m)^1.5 = 10^7.5 N/m^1.5.
 IN_SI = [
     ("2.38 mm", "m", 2.38e-3),
     ("2380um", "m", 2.38e-3),
@@ -353,7 +353,7 @@ def test_without_pint_a_unit_is_refused_with_the_extra_to_install(monkeypatch):
     ]
 
 
-# --- What a case gives
+# --- Values of a case
 def test_steel_chain_is_the_chain_of_wang_liu_and_liu():
     # Wang, Liu & Liu 2022, table 8 and sec. 5.2, doi:10.1016/j.ijmecsci.2022.107214
     case = load_case("steel-chain")
@@ -376,7 +376,7 @@ def test_a_shorter_chain_leaves_out_contacts_that_are_no_more_unless_they_are_na
     assert case.replace(
         **beads, **{"chain.beads": None, "chain.segment": halves}
     ).sensors.contacts == (0, 8)
-    # without a striker the first contact is that of beads 1 and 2; a wall has one of its own
+    # without a striker, the first contact is between beads 1 and 2; a wall has another contact
     alone = case.replace(striker=None, **{"chain.beads": 30, "ends.right": "wall", **beads})
     assert alone.sensors.contacts == (8, 30)
     assert alone.replace(**{"ends.right": "free"}).sensors.contacts == (8,)
@@ -387,7 +387,7 @@ def test_a_shorter_chain_leaves_out_contacts_that_are_no_more_unless_they_are_na
 
 
 def test_segments_follow_one_another_and_groups_repeat():
-    # (a a b) twice, then c: the row written by hand
+    # (a a b) twice, then c: the chain written by hand
     segments = [
         {"count": 2, "gap": 1e-6},
         {"count": 1, "radius": 1e-3, "repeat": 2},
@@ -401,17 +401,18 @@ def test_segments_follow_one_another_and_groups_repeat():
     assert bodies["speed"].tolist() == [1.0] + [0.0] * 7
     steel, other = MATERIALS["steel-316"], MATERIALS["steel-210"]
     assert bodies["material"] == [steel] * 7 + [other]
-    # a body of another size or material takes its mass from its density, the others the chain's
+    # the mass of a body of another size or material follows from its density; other bodies have the
+    # mass of the chain
     of_small, of_other = (4.0 / 3.0 * np.pi * each for each in (7968.8e-9, 7800.0 * big**3))
     mass = [1e-3, *[0.45e-3] * 2, of_small, *[0.45e-3] * 2, of_small, of_other]
     np.testing.assert_allclose(bodies["mass"], mass, rtol=1e-14)
-    # a taper makes each bead of a segment smaller than the one before
+    # a taper makes each bead of a segment smaller than the previous one
     two = [{"count": 1, "radius": 1e-3}, {"count": 3, "radius": 4e-3, "taper": 0.5, "repeat": 2}]
     case = Case(**document({"chain": {"material": "steel-316", "segment": two}}))
     assert case.bodies()["radius"].tolist()[-8:] == [1e-3, 4e-3, 2e-3, 1e-3] * 2
     mass = case.bodies()["mass"][-8:]
     assert mass[2] / mass[1] == 0.125 and mass[3] == pytest.approx(mass[0], rel=1e-15)
-    # a factor of its own for a bead comes on top
+    # an individual factor of a bead multiplies this
     own = case.replace(**{"chain.radius_factor": [1.0] * 7 + [3.0]})
     assert own.bodies()["radius"][-1] == 3e-3 and own.bodies()["mass"][-1] == 27.0 * mass[-1]
     with pytest.raises(
@@ -425,7 +426,7 @@ def test_a_new_law_drops_the_inputs_it_does_not_know():
     case = steel.replace(**flores)
     assert (case.contact.law, case.contact.restitution) == ("flores", 0.65)
     assert not hasattr(case.contact, "psi") and steel.contact.law == "ma-liu" and steel != case
-    # unless they are named in the same call, one by one or as a table
+    # unless the same call sets them, individually or as a table
     unknown = "contact.psi: unknown key. The keys are law, restitution"
     for changes, told in (
         (flores | {"contact.psi": 3.0}, unknown),
@@ -481,7 +482,7 @@ def test_changes_on_the_command_line_are_made_told_and_kept():
 
 
 def rich():
-    """A case with something under every key."""
+    """Return a case with a value for every key."""
     changes = {
         "title": "all of it",
         "chain": {
@@ -509,11 +510,11 @@ def test_a_case_made_from_its_resolved_tables_is_equal():
     again = case_as_given(stored)
     assert (again, again.as_given(), again.title) == (case, stored, case.title)
     assert case_as_given(stored, toml="text").toml == "text"
-    # sent to another process
+    # pickled for another process
     assert copy.deepcopy(case) == case
     sent = pickle.loads(pickle.dumps(case))
     assert sent == case and sent.replace(**{"striker.speed": 3}).striker.speed == 3.0
-    # all defaults filled: masses, expanded materials
+    # all defaults are filled in: masses, expanded materials
     assert resolved["energy"] == {"ledger": True, "bound": 1e-3}
     assert Case(**BASE).chain.mass == Case(**BASE).resolved()["chain"]["mass"] == 0.45e-3
     assert (case.striker.radius, case.chain.segment[1].mass) == (2e-3, 1e-3)
@@ -549,7 +550,7 @@ def test_the_digest_is_of_what_is_computed():
     assert digest(**{"chain.radius": "2.38 mm"}) == digest(**{"striker.speed": 1}) == base
     assert digest(contact=MALIU) == digest(contact=MALIU | {"xi": 13.0})
     assert digest(**{"striker.speed": np.nextafter(1.0, 2.0)}) != base
-    # words, and what was drawn for lists that stand in the case
+    # words, and values that were drawn for lists of the case
     words = {"chain.material.name": "mine", "chain.material.source": "mine"}
     for changes in ({"title": "rig B"}, {"chain.disorder_seed": 3}, {"ends.left": "free"}, words):
         assert Case(**BASE).replace(**changes).sha256 == base, changes
@@ -562,7 +563,7 @@ def test_the_digest_is_of_what_is_computed():
     assert answer(script, PYTHONHASHSEED="1") == load_case("steel-chain").sha256
 
 
-# Mistakes that do not follow from each other.
+# Errors that do not follow from each other.
 STRUCK_MISTAKES = (
     {"chain.radius": "2,3 mm"}, {"chain.drag": -1.0}, {"chain.resonator": {"mass": 1.0}},
     {"chain.radius_factor": [1.0]}, {"chain.gravity": -1.0}, {"chian": {}},
@@ -615,7 +616,8 @@ def test_keys_and_tables_have_descriptions():
 def test_cases_differ_in_the_keys_that_their_authors_gave():
     light = {"chain.mass": None}
     case = Case(**document(light))
-    # masses that follow are no key of the author, and neither is a default that is given
+    # masses that follow from other keys do not count as keys of the author, and neither do given
+    # defaults
     assert differences([case, case.replace({"chain.radius": 2e-3, "chain.gap": 0.0})]) == {
         "chain.radius": [2.38e-3, 2e-3]
     }
@@ -642,7 +644,7 @@ def test_an_invalid_key_hides_no_mistake_of_its_table():
         assert any(sentence.startswith(place.replace('"', "")) for sentence in told), (place, told)
 
 
-# --- No input gives anything but a case, or its sentences
+# --- Any input gives a case or messages
 WORDS = [
     *("auto", "fast", "wall", "rigid", "free", "striker", "onset", "clamped", "steel-316"),
     *("ma-liu", "hertz", "flores", "force", "law", "chain.csv", "/dev/zero", "7.8 g/cm^3"),
@@ -675,7 +677,7 @@ VALUES = st.recursive(
 
 
 def places(value, way=()):
-    """Ways to every key and element of a document."""
+    """Return the paths of all keys and elements of a document."""
     items = (
         value.items()
         if isinstance(value, dict)
@@ -688,14 +690,14 @@ def places(value, way=()):
 
 @cache
 def documents():
-    """Whole cases, of which the mutants are made."""
+    """Return complete cases, of which the mutants are made."""
     resolved = [load_case("steel-chain").resolved(), rich().resolved()]
     return [BASE, *resolved, {**BASE, "contact": FLORES}]
 
 
 @st.composite
 def mutants(draw):
-    """A whole case with a few keys changed, taken out, added or doubled."""
+    """Return complete cases with a few keys changed, removed, added, or doubled."""
     made = copy.deepcopy(documents()[draw(st.integers(0, 3))])
     for _ in range(draw(st.integers(1, 4))):
         found = places(made)
@@ -716,7 +718,7 @@ def mutants(draw):
 
 
 def whole(case):
-    """What must hold of every case that is accepted."""
+    """Check the properties of every accepted case."""
     again = Case(**json.loads(json.dumps(case.resolved())))
     assert again == case and again.sha256 == case.sha256
     if case.beads < 10_000:
@@ -747,7 +749,7 @@ PIECES = st.binary(max_size=6) | st.sampled_from(
 
 
 def read_file(cuts):
-    """A case file with pieces put in the place of some of it."""
+    """Check a case file in which pieces of text replace some of the content."""
     content = STEEL.encode()
     for start, length, piece in cuts:
         content = content[:start] + piece + content[start + length :]
@@ -756,7 +758,7 @@ def read_file(cuts):
 
 
 def read_number(one):
-    """Any text for a number is read as a finite one or refused."""
+    """Check that any text for a number is read as a finite number or refused."""
     try:
         assert np.isfinite(in_si(*one))
     except ValueError as error:
@@ -819,7 +821,7 @@ def test_any_input_is_read_or_refused_with_a_sentence(what, examples, figure):
 
 def test_of_very_many_unknown_tables_a_hundred_are_listed_and_none_is_read():
     class Unread(Mapping[str, Any]):
-        """A table that nobody may look into."""
+        """A table that must not be read."""
 
         def __getitem__(self, name):
             raise AssertionError("an unknown table was read")

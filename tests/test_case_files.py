@@ -24,7 +24,7 @@ TITLES = ("", 'A "title" with ünïcode \\ and {braces}', "70 beads")
 
 
 def drawn_drive(draw, folder):
-    """A displacement or force of an end, as a signal, as lists or as a file."""
+    """Return a displacement or force of an end, as a signal, lists, or a file."""
     kind, draws = str(draw.choice(["displacement", "force"])), int(draw.integers(3))
     drive = {"drive": kind}
     if draws == 0:
@@ -41,7 +41,7 @@ def drawn_drive(draw, folder):
 
 
 def changes_drawn(case, draw, folder):
-    """Changes of a case, each of which it may refuse."""
+    """Return changes of a case, each of which it may refuse."""
     beads = case.beads
     some = draw.uniform(0.9, 1.1, beads).tolist()
     material = {"youngs_modulus": 2.1e11, "poissons_ratio": 0.29, "density": 7850.0,
@@ -90,7 +90,7 @@ def changes_drawn(case, draw, folder):
 
 
 def drawn_cases(count, seed, folder):
-    """Cases of all laws with changes of all tables; of the changes some are refused."""
+    """Return cases of all laws with changes of all tables; some of the changes are refused."""
     draw, used = np.random.default_rng(seed), set()
     for case in random_cases(count, seed):
         case = gc.Case.model_validate(case.as_given()["tables"], context={"folder": folder})
@@ -116,7 +116,7 @@ def test_2000_random_cases_of_every_table_are_equal_after_saving_and_loading(tmp
         assert again.title == case.title and again.sha256 == case.sha256
         # without a file next to it
         assert gc.Case(**tomllib.loads(case.toml)) == case, case.toml
-        # what followed from a key that was changed follows from it again
+        # values that followed from a changed key follow from it again
         if case.chain.radius is not None:
             replaced = [one.replace({"chain.radius": 1e-3}).resolved() for one in (again, case)]
             assert replaced[0]["chain"] == replaced[1]["chain"]
@@ -135,7 +135,7 @@ def test_a_changed_case_has_the_text_of_the_changed_case():
     assert result.provenance["case_toml"] == case.toml
     stored = gc.Case(**tomllib.loads(str(result.provenance["case_toml"])))
     assert stored == case
-    # a number that takes the short way
+    # a number for which the fast path is used
     fast = gc.load_case("steel-chain").replace({"striker.speed": 3.0})
     assert tomllib.loads(fast.toml)["striker"]["speed"] == 3.0
 
@@ -172,7 +172,7 @@ def test_the_case_in_a_result_file_can_be_run_again_from_its_state(tmp_path):
     assert stored.case == case and gc.run(stored.case).equals(result)
     stored.save(tmp_path / "third.h5")
     assert gc.run(gc.open(tmp_path / "third.h5").case).equals(result)
-    # a member of an ensemble has its state, too
+    # a member of an ensemble also has its state
     gc.run_many([case, first], out=tmp_path / "many.h5")
     member = gc.open(tmp_path / "many.h5")[0]
     member.save(tmp_path / "member.h5")

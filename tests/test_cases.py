@@ -1,4 +1,4 @@
-"""Each built-in case runs, closes its ledger, and shows the known result of its source."""
+"""Each built-in case runs, closes its energy balance, and shows the known result of its source."""
 
 import re
 from functools import cache
@@ -13,7 +13,8 @@ from granchain.case.document import case_files
 from granchain.simulation import relative_residual, run
 from granchain.status import Status
 
-# The chain of 70 beads under other laws costs a loop each; the pages of the documentation run some.
+# The chain of 70 beads with other laws needs a loop for each; the pages of the documentation run
+# some of them.
 LOOP_OF_ITS_OWN = "steel-chain-(?!hertz)|burgoyne|chain-on-plate|vertical"
 LATER = [name for name in case_names() if re.match(LOOP_OF_ITS_OWN, name)]
 
@@ -62,8 +63,8 @@ def test_the_dimer_at_the_published_mass_ratio_keeps_its_pulse_and_others_lose_i
         peaks = run(changed).contact_peak_force
         return peaks[101] / peaks[31]
 
-    # Jayaprakash, Starosvetsky & Vakakis 2011: a solitary wave at 0.3428; beside it the pulse
-    # decays (here over 70 contacts)
+    # Jayaprakash, Starosvetsky & Vakakis 2011: a solitary wave at 0.3428; at neighbouring ratios
+    # the pulse decays (here over 70 contacts)
     assert kept(theory.DIMER_RATIO) == pytest.approx(1.0, abs=2e-4)
     assert kept(0.32) < 0.995
     assert kept(0.36) < 0.998
@@ -95,7 +96,8 @@ def test_a_weak_wave_in_a_vertical_chain_follows_the_power_laws_of_depth():
         k = int(np.argmax(column))
         a, b, c = column[k - 1 : k + 2]
         arrival.append(result.snapshot_time[k] + 0.5 * (a - c) / (a - 2.0 * b + c) * 3e-6)
-    # Hong, Ji & Kim 1999: beads' velocity ~ h^(-1/4), wave's speed ~ h^(1/6), with depth
+    # Hong, Ji & Kim 1999: velocity of the beads ~ h^(-1/4), speed of the wave ~ h^(1/6), with the
+    # depth h
     assert np.polyfit(np.log(beads), np.log(height), 1)[0] == pytest.approx(
         theory.depth_exponents().velocity, abs=0.01
     )
@@ -108,7 +110,7 @@ def test_a_weak_wave_in_a_vertical_chain_follows_the_power_laws_of_depth():
 
 def test_a_tapered_chain_with_gaps_hands_on_the_speed_of_its_pairs():
     result = ran("tapered-chain")
-    # the gaps part the pairs but for the last, fast beads: 1.1e-4 measured
+    # the gaps separate the pairs except the last, fast beads: 1.1e-4 measured
     assert result.final_velocity[-1] == pytest.approx(
         theory.pairwise_velocity(result.mass), rel=3e-4
     )

@@ -1,5 +1,7 @@
-"""Certificates: every law is admissible, of the order it states and consistent in its units; a
-wrong law is told what is wrong with it."""
+"""Verification reports: every law creates no energy, and has the declared order and consistent
+units.
+
+For an incorrect law, the report contains the problem."""
 
 import math
 import subprocess
@@ -46,11 +48,11 @@ LAWS_PAGE, EXAMPLES = DOCS / "laws.md", DOCS / "examples"
 NONE = Creation(0.0, 0.0)
 
 
-# Of these, whose loops other tests compile too; of others a certificate takes seconds.
+# Laws whose loops other tests compile too; the reports of other laws take seconds.
 NEAR = ["ma-liu", "flores"]
-# Of unlike kinds: elastic, elastoplastic, of parallel cylinders, with a jump at the onset, with one
-# inside, with dents and a dashpot; what no elastoplastic law creates, test_elastoplastic.py has of
-# each at once.
+# Laws of different kinds: elastic, elastoplastic, of parallel cylinders, with a jump at the onset,
+# with a jump inside, and with residual indentation and a dashpot. test_elastoplastic.py shows for
+# each elastoplastic law that it creates no energy.
 UNLIKE = ("hertz", "ma-liu", "tsuji", "brake", "pereira-2011", "lankarani-nikravesh-plastic",
           "lee-wang-transition", "wang-liu-hysteretic")  # fmt: skip
 
@@ -67,20 +69,21 @@ def test_a_law_has_no_fault_and_creates_no_energy(name, figure):
         what = "fall of the loss on a fine grid of largest overlaps, of the work"
         figure(what, max(cycle_losses(contact)), at_most=CREATION)
     assert scales_with_units(law, values) is not law.fixed_units
-    # every law of the package names the overlaps at which its force jumps: that keeps the order two
+    # every law of the package declares the overlaps at which its force jumps, which keeps the order
+    # two
     assert law.order == 2
     found = [overlap for overlap, _ in jumps(contact)]
-    # a law without a jump function names kinks
+    # a law without a jump function declares kinks
     named = [] if law.jump is ContactLaw.jump else law.jumps(contact.c)
     assert sorted(found) == pytest.approx(sorted(named), rel=1e-6)
-    # and whether it jumps where a contact closes: a power of the overlap grows from nothing
+    # and whether the force jumps at the onset: a power of the overlap grows from 0
     h = contact.law.history_of(contact.c)
     first, second = (contact.law.force(overlap, 1.0, contact.c, h) for overlap in (2e-60, 2e-40))
     assert law.onset_jump == (0.0 < second < 1.01 * first)
 
 
 @pytest.mark.promise("N4", "N6")
-# Of the others: the stored ones, none with a problem (test_certified.py), are measured next.
+# The stored reports of other laws, none with a problem (test_certified.py), are measured next.
 @pytest.mark.parametrize("name", NEAR)
 def test_the_certificate_of_a_law_is_clean_and_of_the_order_it_states(name):
     found = certificate(name)
@@ -96,7 +99,7 @@ def test_the_certificate_of_a_law_is_clean_and_of_the_order_it_states(name):
     assert found.inputs == {
         key: value for key, value in vars(example_inputs(LAWS[name])).items() if value is not None
     }
-    # and it is the one that the page of the laws prints
+    # this is the value that the page of the laws prints
     printed = LAWS_PAGE.read_text().splitlines()
     for row in [summary_row(found)] + ([restitution_rows(found)] if found.delivered else []):
         assert "| " + " | ".join(map(markdown_cell, row)) + " |" in printed
@@ -111,7 +114,8 @@ def test_the_page_of_the_laws_and_the_stored_certificates_are_what_is_measured_n
 
 
 def test_the_energy_that_printed_laws_create_is_measured():
-    # the laws' pages: Ma-Liu .5 % (psi 2.84, xi 13), Brake 16 % (hardness 2.8 s_y), Thornton none
+    # the pages of the laws: Ma-Liu 0.5 % (psi 2.84, xi 13), Brake 16 % (hardness 2.8 s_y), Thornton
+    # none
     for name, percent in (("ma-liu", 0.48), ("brake", 16.0), ("thornton", 0.0)):
         law = LAWS[name]
         printed = Contact(law, example_inputs(law, as_printed=True))
@@ -149,7 +153,8 @@ RIGHT = {"STATED": "", "FORCE": "c[0] * d", "ENERGY": "0.5 * c[0] * d * d"}
 
 @pytest.fixture
 def wrong_law(tmp_path, monkeypatch):
-    """Law of a file with this text; forgotten before the next one, and after the test."""
+    """Return the law of a file with this text; it is removed before the next one, and after the
+    test."""
     known = dict(LAWS)
 
     def load(text):
@@ -239,7 +244,8 @@ HISTORY = """
     def update(event, c, h):
         return (event[0],)
 """
-# Loads with K d, unloads with 0.8 K through the largest overlap: gives what it never took.
+# Loads with K d, and unloads with 0.8 K through the largest overlap, so it returns energy that it
+# did not take up.
 CREATING = (
     spring(
         STATED='history = (Quantity("largest", "m", "largest overlap"),)',
@@ -260,7 +266,7 @@ def test_a_law_that_creates_energy_is_told_how_much(wrong_law):
     contact = Contact(law, SimpleNamespace())
     assert faults_of_law(contact) == []
     created = cycles(contact)
-    # up: K d^2/2; down: .4 K d^2 + .2 K d^2
+    # loading: K d^2/2; unloading: 0.4 K d^2 + 0.2 K d^2
     assert created.energy == pytest.approx(0.2, abs=0.01) and created.error < 1e-5
     (sentence,) = faults_of_measures(law, created, 0.0, None, True)
     assert sentence.startswith(
@@ -269,13 +275,13 @@ def test_a_law_that_creates_energy_is_told_how_much(wrong_law):
     )
     assert f"took (uncertainty {100.0 * created.error:.2g} %)" in sentence
     assert "Derive it from Elastoplastic" in sentence
-    # what is within the error of the measure is no creation
+    # energy within the error of the measurement does not count as created
     assert faults_of_measures(law, Creation(0.2, 0.2), 0.0, None, True) == []
     (sentence,) = faults_of_measures(law, Creation(0.0, 1e-9), 0.01, None, True)
     assert "its loss decreases with increasing maximum overlap, by up to 1 % of the" in sentence
 
 
-# Its history changes nothing.
+# A law whose history changes nothing.
 KINKED = spring(
     STATED='history = (Quantity("largest", "m", "largest overlap"),)',
     FORCE="c[0] * d + 3e7 * max(d - 2e-6, 0.0)",
@@ -284,14 +290,14 @@ KINKED = spring(
 
 
 def relaxing(**changes):
-    """Contact of lee-radok with other functions."""
+    """Return a contact of lee-radok with other functions."""
     contact = Contact(LAWS["lee-radok"], example_inputs(LAWS["lee-radok"]))
     contact.law = contact.law._replace(**changes)
     return contact
 
 
 def swelling(dt, before, overlap, c, h):
-    """The creep has the other sign: the force grows while the contact is closed."""
+    """The creep has the opposite sign: the force grows while the contact is closed."""
     (creep,), lost = LeeRadok.evolve(dt, before, overlap, c, tuple(map(abs, h)))
     return (-creep,), lost
 
@@ -305,7 +311,7 @@ SWELLING = {
 
 
 def test_cycles_of_a_law_with_memory_take_time():
-    # faster than any relaxation, this is a spring
+    # for loading faster than any relaxation, this is a spring
     swells = relaxing(**SWELLING)
     swells.model = replace(swells.model, evolves=False)
     assert cycles(swells, 8).certain == 0.0
@@ -340,12 +346,12 @@ def test_a_wrong_memory_is_told(evolve, sentence):
 
 
 def test_a_kink_of_a_conservative_force_is_not_taken_for_energy(wrong_law):
-    # the work of every closed path is zero, and what is measured is the error of the quadrature
+    # the work of every closed path is zero, so the measured value is the error of the quadrature
     found = cycles(Contact(wrong_law(KINKED + HISTORY), SimpleNamespace()))
     assert 0.0 <= found.energy <= found.error < 1e-6
     law = wrong_law(KINKED.replace("history = (", "unused = ("))
     assert cycles(Contact(law, SimpleNamespace())) == found
-    # without history no law can create energy, whatever is measured
+    # without history, no law can create energy, whatever the measured value
     more = Creation(1.2e-5, 3e-6)
     for created, measured in ((found, f"none, error {max(found.error, 1e-7):.1e}"),
                               (more, "1.2e-05, error 3.0e-06")):  # fmt: skip
@@ -380,7 +386,7 @@ def test_the_stated_error_of_a_works_quadrature_covers(paths, wrong_law, figure)
         for allowed in outside:
             work, error, _ = work_along(contact, here, there, (0.0,), allowed)
             outside[allowed] += abs(work - right) > error + rounding
-        # halved where needed
+        # halved if necessary
         assert error <= 2.0 * QUADRATURE * abs(right)
     for allowed, way in zip(outside, ("paths", "paths, halved where needed,"), strict=True):
         what = f"{way} whose work is off by more than the stated error, of all"
@@ -388,7 +394,8 @@ def test_the_stated_error_of_a_works_quadrature_covers(paths, wrong_law, figure)
 
 
 def test_wrong_units_a_jump_and_another_order_than_is_stated_are_told(wrong_law):
-    # a number without unit; and one converted as a stiffness, declared as another
+    # a number without a unit, and a number that is converted like a stiffness but declared
+    # differently
     law = wrong_law(spring())
     assert scales_with_units(law, SimpleNamespace()) is False
     given = spring(STATED='inputs = (Quantity("stiffness", "N/m", "K", above=0.0),)')
@@ -403,7 +410,8 @@ def test_wrong_units_a_jump_and_another_order_than_is_stated_are_told(wrong_law)
     assert "fixed_units = True" in sentence
     law.fixed_units = True
     assert faults_of_measures(law, NONE, 0.0, 2.0, False) == []
-    # a step of 5 N at 1 um, on the 10 N of 1e7 N/m there; the energy follows it
+    # a step of 5 N at 1 um, in addition to the 10 N of 1e7 N/m at this overlap; the energy follows
+    # it
     force = "c[0] * d + (5.0 if d > 1e-6 else 0.0)"
     law = wrong_law(spring(FORCE=force, ENERGY="0.5 * c[0] * d * d + 5.0 * max(d - 1e-6, 0.0)"))
     assert jumps(Contact(law, SimpleNamespace())) == [pytest.approx((1e-6, 0.5), rel=1e-6)]
@@ -421,7 +429,7 @@ def test_the_damped_example_is_of_order_two_and_without_its_weight_is_told_what_
     assert good.order == pytest.approx(2.0, abs=0.15) and good.problems == []
     weighted = "return weight / math.sqrt(part), 1.0"
     found = certificate(wrong_law(text.replace(weighted, "return 1.0, 1.0")))
-    # at an onset of damping ~ d^a the unweighted scheme is of order 1 + a
+    # at an onset of damping ~ d^a, the scheme without weight is of order 1 + a
     assert found.order == pytest.approx(1.5, abs=0.25)
     (sentence,) = found.problems
     assert "declares order 2" in sentence and "set order = 2" not in sentence
@@ -439,7 +447,7 @@ def test_a_pair_takes_what_is_given_and_derives_what_follows_and_what_is_wrong_i
     assert pair_with(radii).effective_radius == near(0.0205 * 0.02 / 0.0405)
     assert pair_with({"youngs_modulus": 200e9}).effective_modulus == near(200e9 / (2.0 * 0.91))
     assert pair_with({}, steel).effective_modulus == near(own.effective_modulus)
-    # given ones come first, and what they make uncertain is left out
+    # given inputs come first, and uncertain values that follow from them are left out
     pair = pair_with({"effective_radius": 0.82, "effective_modulus": 5e10}, steel)
     assert (pair.effective_radius, pair.effective_modulus) == (0.82, 5e10)
     assert not any(map(pair.has, ("radius_1", "radius_2", "youngs_modulus", "hardness")))
@@ -456,9 +464,9 @@ def test_a_pair_takes_what_is_given_and_derives_what_follows_and_what_is_wrong_i
 
 @pytest.mark.plain
 def test_a_jump_at_the_onset_is_measured():
-    # that these three jump, and no others: the first test of this file. c v at the second speed,
-    # where K d vanishes; the transition begins with T = exp(-2 q): Autiero et al. 2022's, at which
-    # the dashpot is nearly without its jump
+    # only these three laws jump: see the first test of this file. c v at the second speed, where K
+    # d vanishes; the transition begins with T = exp(-2 q) according to Autiero et al. 2022, at
+    # which the dashpot has almost no jump
     begins = math.exp(-2.0 * example_inputs(LAWS["lee-wang-transition"]).q)
     for name, part in (
         ("hertz", None),
@@ -473,7 +481,7 @@ def test_a_jump_at_the_onset_is_measured():
 
 @pytest.mark.long
 def test_the_restitution_of_wang_liu_hysteretic_depends_on_speed_as_published_alone():
-    # as its docstring has it, for the example pair and an asked .65
+    # as in its docstring, for the example pair and a nominal restitution of 0.65
     law = LAWS["wang-liu-hysteretic"]
     for damping, delivered in (("published", (0.6422, 0.6457)), ("identified", (0.65, 0.65))):
         for speed, expected in zip((0.2, 10.0), delivered, strict=True):

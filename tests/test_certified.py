@@ -1,5 +1,6 @@
-"""A run says in one line that its law failed its certificate, or has none; the table it knows
-that from is of the laws as they stand."""
+"""A run reports in one line that the verification report of its law has problems, or is missing.
+
+The table for this message matches the current laws."""
 
 import json
 import re
@@ -22,14 +23,14 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 
 def told(monkeypatch, **changed):
-    """The table with other entries for Hertz."""
+    """Return the table with other entries for Hertz."""
     entry = {"problems": [], "created_as_printed": 0.0} | changed
     monkeypatch.setattr(table, "certified", lambda: {"hertz": entry})
 
 
 @pytest.fixture
 def script(monkeypatch):
-    """docs/laws.py; the equations need sympy, which takes its time."""
+    """Return docs/laws.py as a module; its equations need sympy, which is slow to load."""
     monkeypatch.syspath_prepend(str(DOCS))
     import laws as script
 
@@ -39,7 +40,7 @@ def script(monkeypatch):
 
 @pytest.fixture(scope="module")
 def sources():
-    """The source of each law, by its name."""
+    """Return the source of each law, by name."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(DOCS))
         import laws as script
@@ -71,7 +72,7 @@ def test_every_law_of_the_package_has_a_certificate_of_its_present_source(script
         pytest.param(
             "hysteresis", "class Hysteresis", {"flores", "gonthier"}, marks=pytest.mark.long
         ),
-        # the contract is that of every law
+        # the base class is shared by all laws
         ("law", "class ContactLaw", set()),
         pytest.param("model", "class Model", set(), marks=pytest.mark.long),
     ],
@@ -82,7 +83,7 @@ def test_a_law_is_measured_again_where_its_own_source_changed(
     shutil.copytree(script.CONTACT, tmp_path, dirs_exist_ok=True)
     monkeypatch.setattr(script, "CONTACT", tmp_path)
     file = tmp_path / f"{module}.py"
-    # in the line of the class: a comment, which is part of the source
+    # a comment in the line of the class, which is part of the source
     file.write_text(re.sub(f"({text}.*:)", r"\1  # edited", file.read_text(), count=1))
     script.definitions.cache_clear()
     differs = {name for name, law in laws().items() if script.source_of(law) != sources[name]}
@@ -144,8 +145,8 @@ def test_a_law_without_a_certificate_is_told_of(monkeypatch):
         'contact law "hertz" has no verification report. Its energy, order in time, and units were '
         "not checked."
     )
-    # a law of the user's own: the name of one in the table does not lend its certificate; no class,
-    # which would join the laws that other tests go over
+    # a user's law with the name of a law in the table does not get its report; not a class, which
+    # would join the laws of other tests
     mine = SimpleNamespace(name="hertz", __module__="granchain_law_mine")
     measure = 'To check them, run "granchain laws hertz --law-module FILE".'
     assert "hertz" in certified() and str(about_certificate(mine)) == f"{unmeasured} {measure}"

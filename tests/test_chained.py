@@ -1,5 +1,7 @@
-"""Studies whose members go on from each other: a driven bead jumps up and down at two frequencies,
-a drive leads into the next without a jump, and what is done is gone on with."""
+"""Studies whose members start from each other.
+
+A driven bead jumps up and down at two frequencies, the drive changes without a jump, and an
+interrupted study resumes."""
 
 import json
 import math
@@ -17,7 +19,7 @@ from granchain.errors import CaseError, FileError
 from granchain.simulation import prepare
 from granchain.studies.chained import _drive_between, settled_time
 
-# rows at "fast" are short to compute, and what is tested does not depend on their resonance
+# rows at "fast" run quickly, and the tested properties do not depend on their resonance
 pytestmark = pytest.mark.filterwarnings("ignore:time.step:granchain.errors.GranchainWarning")
 
 LEFT = "ends.left.frequency"
@@ -28,7 +30,7 @@ NOISE = {
 
 
 def bead(**changes):
-    """A bead between two walls under 20 N, of which the left one swings."""
+    """Return a bead between two walls under 20 N; the left wall oscillates."""
     drive = {"drive": "displacement", "signal": "harmonic", "ramp": 5e-4}
     return gc.Case(
         chain={"beads": 1, "radius": 2.38e-3, "material": "steel-316"}
@@ -41,12 +43,13 @@ def bead(**changes):
 
 
 def jumps(case):
-    """Frequencies [Hz] at which the small motion ends on the way up, and the large one on the way
-    down, by the averaged equation of the bead's cubic oscillator.
+    """Return the frequencies [Hz] at which the small motion ends on the way up, and the large one
+    on the way down.
 
-    K ((d + x)^1.5 - (d - x)^1.5) = m w^2 (x - x^3/(24 d^2) + ...): w(a) = w (1 - a^2/(64 d^2)), and
-    a^2 ((W - w(a))^2 + g^2) = (w A/4)^2 with the drag 2 g and the wall's amplitude A (Landau &
-    Lifshitz, Mechanics, section 29).
+    They follow from the averaged equation of the bead's cubic oscillator, K ((d + x)^1.5 - (d -
+    x)^1.5) = m w^2 (x - x^3/(24 d^2) + ...): w(a) = w (1 - a^2/(64 d^2)), and a^2 ((W - w(a))^2 +
+    g^2) = (w A/4)^2 with the drag 2 g and the amplitude A of the wall (Landau & Lifshitz,
+    Mechanics, section 29).
     """
     _, contacts, _ = prepare(case)
     d = contacts.overlaps[0]
@@ -85,10 +88,10 @@ def test_a_drive_leads_into_the_next():
     assert value[0] == 0.0
     assert slope[0] == pytest.approx(3e-8 * 2.0 * math.pi * 5e3, rel=1e-12)
     past = time >= 2e-4
-    # over the ramp the mean of the two frequencies
+    # over the ramp, the mean of the two frequencies
     phase = 2.0 * math.pi * (5500.0 * 2e-4 + 6e3 * (time[past] - 2e-4))
     assert value[past] == pytest.approx(1e-8 * np.sin(phase), abs=1e-20)
-    # slopes are those of the values: by four neighbours, of the fourth order
+    # slopes of the values from four neighbours, of the fourth order
     near = (value[:-4] - 8.0 * value[1:-3] + 8.0 * value[3:-1] - value[4:]) / (12.0 * time[1])
     assert np.abs(near - slope[2:-2]).max() < 1e-5 * np.abs(slope).max()
     with pytest.raises(
@@ -101,14 +104,14 @@ def test_a_drive_leads_into_the_next():
 
 def test_ramp_and_settled_part_are_whole_periods_of_the_drive():
     case = bead()
-    # 25 us at 40 kHz; an even number of them is used, of 8 ms the half
+    # 25 us at 40 kHz; an even number of them in half of 8 ms is used
     for end, settled in ((8e-3, 4e-3), (4.1e-4, 2e-4), (3.9e-4, 1.5e-4), (9e-5, 0.0)):
         longer = case.replace(**{"time.end": end})
         assert settled_time(longer) == pytest.approx(settled, rel=1e-12)
-    # 510 us are 20.4 of them
+    # 510 us are 20.4 of these periods
     cases = [case.replace(**{"ends.left.amplitude": x, "ends.left.ramp": 5.1e-4}) for x in (1, 2)]
     assert _drive_between(cases, 1, 0.0)[1] == pytest.approx(5e-4, rel=1e-12)
-    # without a harmonic drive, the half
+    # without a harmonic drive, half of the run
     assert settled_time(case.replace(**{"ends.left": "wall", "chain.drag": None})) == 4e-3
 
 
@@ -132,22 +135,22 @@ def test_each_value_goes_on_from_the_last_and_a_study_from_its_file(tmp_path):
     assert asked == [(3, 3)] and not (tmp_path / "chain.h5.part").exists()
     again = gc.sweep(case, {key: sizes}, chained=True, traces=True, progress=False)
     assert np.array_equal(again.force_amplitude, found.force_amplitude)
-    # a longer list takes what is there
+    # a longer list uses the existing members
     gc.sweep(case, {key: [*sizes, 1e-8]}, **options)
     assert asked == [(3, 3), (4, 4)]
-    # the first value has the bits of one run
+    # the first value is bit-identical to a single run
     held = state_in(found.state.values[0])
     assert 2.5e-4 <= held.time < 2.5e-4 + 2.0 * held.time_step
-    # the step divides the end
+    # the step divides the end time
     whole = gc.run(case.replace(**{key: 1e-8, "time.end": held.time}))
     assert np.array_equal(whole.state["bodies"], held.start.bodies)
     # four periods of 25 us, sampled every two or three steps of .39 us
     counted = np.isfinite(again.sensor_force.values[0, :, 0]).sum()
     assert counted in (*range(84, 90), *range(126, 132))
-    # the drive goes on where it was
+    # the drive continues in its phase
     phase = float(found.drive_phase[0])
     assert phase == pytest.approx(phase_at(case.ends.left, held.time) % (2.0 * math.pi), rel=1e-12)
-    # the second value begins with the first one's displacement of the wall
+    # the second value starts with the wall displacement of the first
     second = case.replace(
         initial={"state": found.state.values[0]},
         **{key: 3e-8, "ends.left.phase": phase, "ends.left.ramp_from": [1e-8, 40e3]},

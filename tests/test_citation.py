@@ -1,4 +1,4 @@
-"""BibTeX that its reader reads: every law, the package, data, and text that would break it."""
+"""BibTeX entries of every law, the package, and data, including text with special characters."""
 
 import json
 import re
@@ -19,12 +19,14 @@ from granchain.errors import GranchainError
 from granchain.measured.about import about_of
 
 ROOT = Path(__file__).parents[1]
-# What TeX sets in a field: ASCII without bare specials, or letters of other scripts.
+# Characters that TeX sets in a field: ASCII without bare special characters, or letters of other
+# scripts.
 BARE = re.compile(r"(?<!\\)[&%$#_~^]")
 
 
 def read(text):
-    """Entries of a text, as BibTeX reads them: @, kind, brace, key, fields in matching braces."""
+    """Return the entries of a text as BibTeX reads them: @, kind, brace, key, fields in matching
+    braces."""
     found = {}
     place = 0
     while (start := text.find("@", place)) >= 0:
@@ -61,7 +63,7 @@ def test_every_law_has_entries_that_are_read_back():
         assert works and len(works) == sum(bool(re.search(r"\d{4}|^ESDU", one)) for one in parts), (
             name
         )
-        # every DOI of the source is a work's, and none is made up
+        # every DOI of the source belongs to a work, and none is invented
         stated = set(re.findall(r"10\.\d{4,9}/[^\s;,]+", str(law.source)))
         listed = {references()[key].fields.get("doi") for key in works if key in references()}
         cited = {fields["doi"] for fields in works.values() if "doi" in fields}
@@ -69,13 +71,13 @@ def test_every_law_has_entries_that_are_read_back():
         for key, fields in works.items():
             assert "author" in fields or "title" in fields
             assert not any(BARE.search(value) for field, value in fields.items() if field != "doi")
-            # one work has one DOI, whichever law names it
+            # one work has one DOI, whichever law cites it
             assert known.setdefault(key, fields.get("doi", "")) == fields.get("doi", ""), (
                 name,
                 key,
             )
     assert len(known) > 40
-    # a reference that BibTeX sets: where an article stands, or that nobody could check it
+    # a complete reference: with the location of an article, or a note that it could not be verified
     for key, entry in references().items():
         needed = {"article": ("journal", "volume", "pages"), "book": ("publisher",)}
         needed |= {"inproceedings": ("booktitle",), "techreport": ("institution",)}
@@ -100,7 +102,7 @@ def test_authors_title_year_equation_and_doi_are_those_of_the_work():
     # one DOI, two works: the review has none
     both = read(cite("jankowski-both-phases"))
     assert "doi" not in both["wang-2022"] and both["jankowski-2005"]["doi"] == "10.1002/eqe.434"
-    # an unlisted work has what its source says, also under the name of a listed one
+    # an unlisted work has the fields of its source, also under the name of a listed one
     (own,) = works_of(Source("Möller & Flores et al. 2031, A", "eq. (1)", "10.1/a"))
     assert (
         str(own)
@@ -188,7 +190,7 @@ def test_text_that_would_break_bibtex_is_escaped():
     assert "\n" not in made
     assert "\x1b" not in made
     assert "é ß Łódź naïve" in made and made.endswith("力")
-    # a law of one's own may say anything
+    # the source of a user's law can contain any text
     (entry,) = works_of(Source(WORST.replace(";", ""), WORST, "10.1/a}b"))
     assert read(str(entry) + "\n")[entry.key]["doi"] == "10.1/ab"
     assert slug("Ü é") == "u-e" and slug("力") == "untitled"

@@ -1,4 +1,4 @@
-"""The command line: exit codes, sentences, one JSON object, signals, nothing loaded in vain."""
+"""The command line: exit codes, messages, one JSON object, signals, and no unnecessary imports."""
 
 import errno
 import gc
@@ -27,16 +27,17 @@ from granchain.store import open_answer
 
 CASES = Path(granchain.__file__).parent / "cases"
 
-# --- What is loaded, and a run
+# --- Imports, and a run
 HEAVY = {"numba", "llvmlite", "scipy", "matplotlib", "h5py", "numpy", "rich", "xarray", "pandas"}
 HEAVY |= {"pint"}
-# What one process does in turn, and does not load; typer reads a command's options with pydantic.
+# Actions of one process in order, and modules that they must not import; typer reads the options of
+# a command with pydantic.
 IN_TURN = {
     "import granchain; from granchain import errors": HEAVY | {"pydantic", "typer"},
     "from granchain.cli import obey; obey(['--help'])": HEAVY | {"pydantic"},
     "obey(['run', '--help'])": HEAVY,
     "import granchain.store": {"h5py", "xarray", "numba"},
-    # a run says a speed
+    # a run prints a wave speed
     "from granchain.analysis import speed_in_words; speed_in_words([0, 1, 2], [0, 1, 3])": {
         "scipy"
     },
@@ -48,9 +49,9 @@ IN_TURN = {
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory):
-    """Folder of what was done in turn, all that it said, and what was loaded after each step."""
+    """Return the folder of the actions, their output, and the imported modules after each one."""
     folder = tmp_path_factory.mktemp("run")
-    # The loop is compiled before, because the compiler loads more.
+    # The loop is compiled before, because the compiler imports more.
     answer("import granchain as gc; gc.run(gc.load_case('steel-chain'))")
     steps = "".join(f"{step}\nprint('LOADED', *sys.modules)\n" for step in IN_TURN)
     code = f"import os, sys\nos.chdir({os.fspath(folder)!r})\nsys.stderr = sys.stdout\n{steps}"
@@ -64,13 +65,13 @@ def test_help_and_import_load_nothing_heavy_and_help_a_third_of_what_a_run_loads
         assert "granchain" in names
         assert not {*names, *(name.partition(".")[0] for name in names)} & heavy, what
     assert "numba" in found[-1] and any("Usage: granchain" in line for line in said)
-    # Modules, which its time goes by: 225 and 826 of them.
+    # Number of modules, which determines the start-up time: 225 and 826.
     assert len(found[1]) < len(found[-1]) / 3
 
 
 def test_a_run_says_one_json_object_of_what_its_file_holds(done):
     folder, said = done
-    # nothing else, since what was done before
+    # nothing else since the previous action
     assert said[-3].startswith("LOADED")
     facts = json.loads(said[-2])
     assert {"schema": 1, "command": "run", "status": "complete", "law": "ma-liu"}.items() <= (
@@ -79,7 +80,7 @@ def test_a_run_says_one_json_object_of_what_its_file_holds(done):
     result = open_answer(folder / facts["file"])
     assert [pulse["bead"] for pulse in facts["summary"]["sensors"]] == result.sensor_bead.tolist()
     for pulse, force in zip(facts["summary"]["sensors"], result.sensor_force.T, strict=True):
-        # The parabola through three samples is above them, by less than their spacing hides.
+        # The parabola through three samples is above them, by less than their spacing.
         assert force.max() <= pulse["peak"] <= 1.001 * force.max()
     assert facts["summary"]["energy"]["plastic"] == result.energy_plastic[-1]
     # the labels generate the other keys
@@ -88,7 +89,7 @@ def test_a_run_says_one_json_object_of_what_its_file_holds(done):
     assert os.listdir(folder) == ["chain.h5"]
 
 
-# as JSON: test_answers.py
+# as JSON: see test_answers.py
 def test_info_says_what_a_file_holds(done, obeyed):
     file = str(done[0] / "chain.h5")
     result = open_answer(file)
@@ -150,9 +151,9 @@ def test_a_file_without_permission_is_told(here, obeyed):
         assert "ermission" in obeyed(*command.split(), "mine.toml", code=4).err
 
 
-# --- What goes wrong otherwise
+# --- Other errors
 def broken(error, monkeypatch):
-    """Exit code of a run in which this is raised."""
+    """Return the exit code of a run in which this exception is raised."""
 
     def raising(*arguments, **more):
         raise error
@@ -214,7 +215,7 @@ def test_info_says_on_what_granchain_runs(obeyed, capsys):
 
 
 def test_a_reader_that_leaves_is_no_error_and_a_full_disk_is_one(tmp_path):
-    # the line of a shell in which `granchain` is the program
+    # the command line of a shell in which `granchain` is the program
     program = f'granchain() {{ "{sys.executable}" -m granchain "$@"; }}; '
     left = "granchain laws --json | true; echo ${PIPESTATUS[0]}; "
     full = "granchain cases > /dev/full; echo $?"
@@ -225,7 +226,7 @@ def test_a_reader_that_leaves_is_no_error_and_a_full_disk_is_one(tmp_path):
     assert process.stderr.count("\n") == 1 and "No space left" in process.stderr
 
 
-# --- Text from elsewhere
+# --- Text from other sources
 def test_a_hostile_name_or_file_does_not_reach_the_terminal(done, here, obeyed, capsys):
     assert clean("a\x1b[31m\x07b\nc\x9b\u202e\udcff µ") == "a [31m b\nc    µ"
     for arguments in (
@@ -247,7 +248,7 @@ def test_a_hostile_name_or_file_does_not_reach_the_terminal(done, here, obeyed, 
     assert "[bold red]b[/nonsense]" in out and "[link=file:///]here" in out
 
 
-# --- The other commands
+# --- Other commands
 def test_cases_lists_all_and_prints_one_or_the_keys(obeyed, capsys):
     assert obey(["cases"]) == 0
     groups = capsys.readouterr().out.split("\n\nPublished chains\n")
@@ -279,7 +280,7 @@ def test_the_first_signal_is_noted_the_second_ends_the_process(monkeypatch):
             os.kill(os.getpid(), number)
             with pytest.raises(KeyboardInterrupt):
                 progress.advance(0.2)
-            # one that comes together with the first is an echo of it, a later one is not
+            # a signal that arrives together with the first is an echo of it; a later one is not
             monkeypatch.setattr(interrupts, "TOGETHER_SECONDS", math.inf)
             os.kill(os.getpid(), number)
             monkeypatch.setattr(interrupts, "TOGETHER_SECONDS", 0.0)

@@ -1,4 +1,5 @@
-"""The commands `laws` and `impact`: certificates, collisions, wrong input in sentences."""
+"""The commands `laws` and `impact`: verification reports, impacts, and messages about invalid
+input."""
 
 import json
 import math
@@ -26,7 +27,7 @@ MA_LIU = ("--set", "psi=2.84", "--set", "xi=13")
 
 @pytest.fixture(autouse=True)
 def own_laws(monkeypatch):
-    """Laws that a test loads are forgotten after it, and so are their files."""
+    """Remove the laws that a test loads after the test, and their files."""
     monkeypatch.setattr(law_module, "REGISTRY", dict(laws()))
     yield
     for name in [name for name in sys.modules if name.startswith(PREFIX)]:
@@ -34,13 +35,13 @@ def own_laws(monkeypatch):
 
 
 def told(capsys, *arguments):
-    """What a command that must succeed prints."""
+    """Return the output of a command that must succeed."""
     assert obey(arguments) == 0, capsys.readouterr().err
     return capsys.readouterr().out
 
 
 def facts(capsys, *arguments):
-    """The object that a command prints with --json."""
+    """Return the object that a command prints with --json."""
     return json.loads(told(capsys, *arguments, "--json"))
 
 
@@ -87,7 +88,7 @@ def test_a_law_is_told_whole_in_lines_that_fit(columns, capsys, monkeypatch):
     names = (quantity.name for quantity in (*law.inputs, *law.coefficients))
     for word in (law.source.doi, law.validity, law.status, *names):
         assert word in words
-    # the closed form of the delivered restitution, to the digits shown (docstring of the law)
+    # the closed form of the effective restitution, to the digits shown (docstring of the law)
     assert re.search(r"0\.5 +0\.4704\n", text)
     assert "no cycle creates energy" in text and "order in time   2.0" in text
 
@@ -114,7 +115,7 @@ def test_the_reference_is_markdown_in_which_every_table_is_whole_and_every_link_
     assert {link[1:] for link in links if link.startswith("#")} == set(few) <= headings
     outside = {link for link in links if not link.startswith("#")}
     assert outside == {f"https://doi.org/{law.source.doi}" for law in few.values()}
-    # what two laws share stands there once
+    # a value that two laws share is printed once
     assert text.count("| damping | s/m |") == 1
     assert "Inputs, and quantities of each contact: same as for [flores](#flores)." in text
     assert "| [flores](#flores) | 0.0694 | 0.2562 | 0.4704 | 0.6832 | 0.8939 |" in text
@@ -151,14 +152,14 @@ def test_an_impact_is_that_of_python_and_its_pair_is_told(capsys):
     text = told(capsys, *command)
     assert "effective_radius = 0.00119 m" in text and "Wang, Liu & Liu 2022, table 8" in text
     assert re.search(r"^restitution +0\.683182 +0\.839021$", text, re.MULTILINE)
-    # an input goes to the laws that know it, or to the one that is named
+    # an input goes to all laws that have it, or to the specified law
     sets = ("restitution=.5", "tsuji.restitution=0.8", "separation=tensile")
     arguments = ("flores,tsuji", "--speed", "1", *(f"--set={change}" for change in sets))
     given = facts(capsys, "impact", *arguments)
     first, second = given["inputs"].values()
     assert (first["restitution"], second["restitution"]) == (0.5, 0.8)
     assert first["separation"] == second["separation"] == "tensile"
-    # exact where the contact ends at d = 0
+    # exact if the contact ends at d = 0
     assert given["delivered_restitution"][1] == pytest.approx(0.8, abs=1e-5)
 
 
@@ -169,16 +170,16 @@ def test_a_sweep_over_restitutions_is_a_table_and_a_figure(here, obeyed, capsys)
     )
     given = facts(capsys, *sweep.split())
     assert given["restitution"] == [0.1, 0.5, 0.9]
-    # what is asked; and .0694 .4704 .8939 of Flores et al., the closed form's
+    # the nominal values; and 0.0694, 0.4704, 0.8939 for Flores et al. from the closed form
     expected = [[0.1, 0.5, 0.9], [0.0694, 0.4704, 0.8939]]
     for row, values in zip(given["delivered_restitution"], expected, strict=True):
         assert row == pytest.approx(values, abs=6e-5)
     assert b"<svg" in (here / "e.svg").read_bytes()
-    # of speeds, and of one speed
+    # for several speeds, and for one speed
     command = ("impact", "flores", "--set", "restitution=0.7", "--figure", "drawn.png")
     assert facts(capsys, *command, "--vary", "speed=1,2")["figure"] == "drawn.png"
     assert (here / "drawn.png").read_bytes().startswith(b"\x89PNG")
-    # what is there stays
+    # existing files are not changed
     assert "--overwrite" in obeyed(*command, "--speed", "1", code=4).err
     assert obey([*command, "--speed", "1", "--overwrite"]) == 0
 
@@ -230,7 +231,7 @@ def test_the_example_law_has_its_closed_forms(plain_loop):
     found = impact(
         law="latching-spring", speed=speed, refine=2.0, stiffness=stiffness, restitution=e
     )
-    # of the example pair; 25 times the errors of a tenth of the automatic step
+    # for the example pair; 25 times the errors with a tenth of the automatic step
     beat = math.sqrt(2.25e-4 / stiffness)
     assert found.restitution == pytest.approx(e, rel=2.5e-5)
     assert found.max_overlap == pytest.approx(speed * beat, rel=2.5e-4)

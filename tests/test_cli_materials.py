@@ -1,4 +1,4 @@
-"""`granchain materials`."""
+"""The command `granchain materials`."""
 
 import json
 import re
@@ -25,7 +25,7 @@ def test_materials_are_listed_shown_and_the_nearest_is_named(obeyed, capsys):
 def test_every_material_says_where_each_value_is_from_in_the_code_and_in_its_source():
     code = Path(granchain.__file__).with_name("material.py").read_text()
     for name, material in MATERIALS.items():
-        # who says so, and where: a year, a table, a DOI or an address
+        # the source, and its location: a year, a table, a DOI, or an address
         assert re.search(r"^\w", material.source) and re.search(
             r"\d{4}|https?://|doi:|part \d", material.source
         ), name
@@ -35,7 +35,7 @@ def test_every_material_says_where_each_value_is_from_in_the_code_and_in_its_sou
 
 def test_the_values_are_those_of_solids():
     for name, it in MATERIALS.items():
-        # a rubber has 0.01 GPa, diamond 1220 GPa: as wide as solids go
+        # a rubber has 0.01 GPa, and diamond 1220 GPa: the range of solids
         assert 1e7 < it.youngs_modulus < 1.3e12 and 0.0 < it.poissons_ratio < 0.5, name
         assert it.density is None or 500.0 < it.density < 23000.0, name
         # a metal or a polymer yields at a strain of 0.1 % to 4 %

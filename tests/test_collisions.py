@@ -1,4 +1,4 @@
-"""Impacts over laws, speeds and inputs, as the data set of a study."""
+"""Impacts for several laws, speeds, and inputs, as the dataset of a study."""
 
 import math
 
@@ -62,7 +62,7 @@ def test_impacts_on_plates_are_the_impacts_of_each_plate(plain_loop):
             assert float(member[name]) == alone[name]
         fixed = gc.impacts("tsuji", None, {"speed": [2.0]}, plate=plate, restitution=0.8)
         assert float(fixed.radiated.squeeze()) == alone.radiated
-    # a thinner plate takes more
+    # a thinner plate takes more energy
     assert found.radiated[0, 0] > 1.5 * found.radiated[0, 1] > 0.0
 
 

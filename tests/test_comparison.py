@@ -1,4 +1,5 @@
-"""Measured against computed: common shift, each pulse's numbers, their errors, nearest law."""
+"""Comparison of measured and computed traces: common shift, values of each pulse, errors, and
+nearest law."""
 
 import json
 import math
@@ -36,8 +37,10 @@ QUIET = 60
 def measured(
     result=RESULT, *, shift=0.0, scale=1.0, noise=0.0, interval=INTERVAL, late=(), said=None
 ):
-    """A trace of a result's own forces: QUIET samples before it, its clock later by a shift,
-    noise in parts of the largest force."""
+    """Return a trace of the forces of a result, with QUIET samples before them.
+
+    Its clock is later by a shift, and the noise is given as a fraction of the largest force.
+    """
     time, force = Sensor(interval=interval).read(result.time, result.sensor_force)
     for column, delay in late:
         force[:, column] = np.interp(time - delay, result.time, result.sensor_force[:, column])
@@ -55,8 +58,10 @@ def rig(**more):
 
 # --- The common shift
 def merged(column):
-    """A result at one of whose sensors a pulse nearly twice as large comes 17 us later, when
-    the first has not fallen to half."""
+    """Return a result with a second pulse at one sensor, nearly twice as large and 17 us later.
+
+    The first pulse has not yet fallen to half when it arrives.
+    """
     force = RESULT.sensor_force.copy()
     force[:, column] += 1.8 * np.interp(RESULT.time - 17e-6, RESULT.time, force[:, column])
     return few(3, 8, 13, change={"sensor_force": force})
@@ -108,7 +113,8 @@ def test_noise_is_no_second_maximum_and_hides_none_that_stands_out_of_it(draws, 
 
 
 def test_the_delay_of_one_sensor_stays_in_the_arrivals():
-    # one shift for all: what a sensor is late against the others is physics, and stays
+    # one shift for all sensors: a delay of one sensor relative to the others is physical, and is
+    # not removed
     trace = measured(late=[(2, 3e-6)])
     (one,) = compare_pulses(RESULT, trace=trace).results
     off = np.array([sensor.arrival.difference for sensor in one.sensors])
@@ -117,7 +123,8 @@ def test_the_delay_of_one_sensor_stays_in_the_arrivals():
     assert one.time_shift + trace.start == pytest.approx(1e-6, rel=0.1)
     assert one.sensors[1].speed.relative == pytest.approx(3e-6 / (5 / wave_speed()), rel=0.01)
     assert abs(one.sensors[0].speed.relative) < 1e-3
-    # the wave's speed is from the sensors that every result has reached: the first two of three
+    # the speed of the wave is from the sensors that every result has reached: the first two of
+    # three
     early = synthetic(sensors=(3, 8, 13), end=90e-6)
     found = compare_pulses(RESULT, early, trace=measured(late=[(2, 3e-6)])).results
     for one in found:
@@ -125,7 +132,7 @@ def test_the_delay_of_one_sensor_stays_in_the_arrivals():
         assert one.wave_speed.measured == pytest.approx(one.sensors[0].speed.measured, rel=1e-9)
 
 
-# --- The numbers
+# --- The values
 def test_a_result_agrees_with_itself():
     found = compare_pulses(RESULT, trace=measured())
     (one,) = found.results
@@ -155,7 +162,7 @@ def test_calibration_and_reading_add_to_the_uncertainty():
     assert sensor.speed.error == pytest.approx(
         sensor.speed.measured * math.sqrt(2.0) * 2e-6 / delay, rel=0.01
     )
-    # three readings at -1, 0 and 1 times the distance: sigma/sqrt(2) of one delay
+    # three readings at -1, 0, and 1 times the distance: sigma/sqrt(2) of one delay
     assert one.wave_speed.error == pytest.approx(
         one.wave_speed.measured * 2e-6 / math.sqrt(2.0) / delay, rel=0.01
     )
@@ -182,14 +189,14 @@ def test_noise_asks_for_a_filter_that_the_forces_of_both_sides_go_through():
     assert found.sensor.cutoff == pytest.approx(4.0 / first.width.computed, rel=0.1)
     # noise of 0.02, estimated from 600 samples and from 30
     assert first.noise < 0.8 * 0.025 * largest
-    # the numbers are those of the run and of the trace, not of a filter that granchain chose
+    # the values are those of the run and the trace, without a filter that granchain has chosen
     assert first.peak.computed == analysis.sensor_pulses(RESULT)[0].peak
     bare = compare_pulses(RESULT, trace=measured(noise=0.02), cutoff=0.0)
     assert bare.sensor.cutoff is None
     assert bare.results[0].sensors[0].noise == pytest.approx(0.02 * largest, rel=0.25)
     assert bare.results[0].sensors[0].peak == first.peak
     low = compare_pulses(RESULT, trace=measured(), cutoff=6e4).results[0].sensors[0]
-    # a filter that is asked for acts on both sides; its response depends on the sampling rate
+    # a requested filter acts on both sides; its response depends on the sampling rate
     assert low.peak.computed < 0.97 * RESULT.sensor_force[:, 0].max()
     assert abs(low.peak.relative) < 2e-3
 
@@ -203,16 +210,16 @@ def test_a_sensor_that_saw_nothing_has_no_number_and_says_so():
     for name in ("peak", "arrival", "width", "impulse"):
         assert math.isnan(getattr(sensor, name).measured)
     assert list(found.nearest) == [3, 13]
-    # no number is no agreement
+    # without a number there is no agreement
     assert found.missed == (
         "hertz: bead 8: peak differs by no number, more than the tolerance 0.1",
     )
     json.dumps(found.as_dict(), allow_nan=False)
 
 
-# --- What is wrong with a trace
+# --- Problems of a trace
 def spoilt(change):
-    """What is compared of a trace whose forces a function has changed."""
+    """Return the comparison with a trace whose forces a function has changed."""
     trace = measured(noise=0.002)
     force = change(trace.time, trace.sensor_force)
     return compare_pulses(RESULT, trace=changed(trace, force=force))
@@ -229,14 +236,14 @@ def test_a_clipped_pulse_has_an_arrival_and_no_peak():
     assert f"constant at {limit:.3g}" in said(found, 8)
     assert all(math.isnan(getattr(sensor, name).measured) for name in ("peak", "width", "impulse"))
     assert math.isnan(sensor.residual.computed) and list(found.nearest) == [3, 13]
-    # of the 14 us that are flat
+    # in the 14 us that are flat
     assert abs(sensor.arrival.difference) < 2.0 * sensor.arrival.error < 3e-6
     assert not said(found, 3) and not said(found, 13)
 
 
 def test_crosstalk_before_the_pulses_is_no_noise_of_theirs():
     def crosstalk(time, force):
-        # at all sensors at once, 20 us before the first pulse, a third as wide as it
+        # at all sensors simultaneously, 20 us before the first pulse, and a third as wide
         bump = np.exp(-(((time + 20e-6) / 4e-6) ** 2))
         return force + 0.2 * force.max() * bump[:, None]
 
@@ -245,7 +252,7 @@ def test_crosstalk_before_the_pulses_is_no_noise_of_theirs():
         for name in ("peak", "arrival", "width", "impulse"):
             ours, alone = getattr(one, name), getattr(other, name)
             assert abs(ours.difference) < 3.0 * ours.error
-            # measured: 0.9 to 1.3; as noise 1.7 to 90, without its flanks 1.6
+            # measured: 0.9 to 1.3; as noise 1.7 to 90, and without its flanks 1.6
             assert 0.7 < ours.error / alone.error < 1.5, (one.bead, name)
 
 
@@ -275,14 +282,14 @@ def test_any_trace_is_compared_or_refused_with_a_sentence():
             assert ". " in str(error) and str(error).endswith((".", "?")), shape
 
 
-# --- Several results, tolerances, what is refused
+# --- Several results, tolerances, and refused input
 def few(*sensors, **more):
-    """The wave at some sensors."""
+    """Return the wave at some sensors."""
     return synthetic(sensors=sensors, end=200e-6, **more)
 
 
 def other(factors):
-    """The same wave with a part of its force, under another law's name."""
+    """Return the same wave with a fraction of its force, under the name of another law."""
     return few(3, 8, 13, law="flores", change={"sensor_force": factors * RESULT.sensor_force})
 
 
@@ -294,7 +301,7 @@ def test_the_nearest_law_is_named_sensor_by_sensor():
 
 
 def test_a_tolerance_is_met_or_missed():
-    # 10 % more than computed: a part of .0909 of what is measured
+    # 10 % more than computed: 0.0909 of the measured value
     met = {"peak": 0.095, "impulse": 0.1, "width": 0.01, "speed": 0.01, "residual": 0.095}
     for tolerances, missed in (
         (met | {"arrival": 1e-7}, 0),
@@ -350,7 +357,7 @@ def test_the_figure_has_markers_for_what_was_measured_and_lines_for_what_was_com
         assert np.allclose(left.get_ydata(), sensor.computed - sensor.measured)
         title, residual = force.get_title(loc="left").splitlines()
         assert title == f"bead {sensor.bead}" and residual.startswith("hertz: residual ")
-    # the same from its file, as a report draws it
+    # the same from its file, like a report draws it
     found.save(tmp_path / "compared.h5")
     again = figures.comparison(granchain.open(tmp_path / "compared.h5"))
     for panel, same_panel in zip(figure.axes, again.axes, strict=True):
@@ -363,10 +370,10 @@ def test_the_figure_has_markers_for_what_was_measured_and_lines_for_what_was_com
     assert "synthetic" not in words
 
 
-# --- The command, on runs of the case and the synthetic trace of the project
+# --- The command, with runs of the case and the synthetic trace of the project
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """Two files of the first 30 of the 70 beads."""
+    """Return two files with the first 30 of the 70 beads."""
     folder = tmp_path_factory.mktemp("runs")
     change = {
         "chain.beads": 30,
@@ -421,10 +428,10 @@ def test_the_law_that_made_the_synthetic_trace_is_found_nearest(here, obeyed, ca
     ours = found.results[0]
     assert len(ours.missed) == 2 and set(ours.missed) < set(found.messages)
     assert [case.law for case in found.cases] == ["ma-liu", "hertz"] and found.case is None
-    # the synthetic trace has 40 us of quiet
+    # the synthetic trace has a baseline of 40 us
     assert facts["time_shift"][0] == ours.time_shift == pytest.approx(40e-6, abs=0.2e-6)
     for sensor in ours.sensors:
-        # its true gain is 0.0194 V/N, and it was read with 0.02
+        # its true gain is 0.0194 V/N, but 0.02 was used
         assert sensor.peak.relative == pytest.approx(0.02 / 0.0194 - 1.0, abs=0.02)
         assert sensor.impulse.relative == pytest.approx(0.02 / 0.0194 - 1.0, abs=0.015)
         assert abs(sensor.width.relative) < 0.02
@@ -455,7 +462,7 @@ def test_the_arrival_on_the_rise_is_that_of_run_study_comparison_and_fit():
     sensors = [analysis.sensor_pulses(run) for run in (peak, half, rise)]
     for tops, middles, feet in zip(*sensors, strict=True):
         assert feet.arrival < middles.arrival < tops.arrival
-        # a Hertz pulse is half as wide before its top as at half its height
+        # a Hertz pulse is half as wide before its top as at half height
         assert tops.arrival - middles.arrival == pytest.approx(0.5 * tops.width, rel=0.05)
         assert (feet.peak, feet.width, feet.impulse) == (tops.peak, tops.width, tops.impulse)
     # members with different definitions in one call

@@ -1,4 +1,5 @@
-"""A comparison's uncertainties cover what is true, over random sensors, laws, noise and faults."""
+"""The uncertainties of a comparison cover the true values, for random sensors, laws, noise, and
+faults."""
 
 import math
 from collections import Counter
@@ -13,7 +14,7 @@ from granchain.measured import compare_pulses
 
 pytestmark = [pytest.mark.filterwarnings("error"), pytest.mark.promise("N12")]
 
-# What the messages say of each fault.
+# Words of the messages about each fault.
 WORDS = {
     "few samples": "samples in its width",
     "clipping": "as if the instrument clipped it",
@@ -26,17 +27,21 @@ WORDS = {
 }  # fmt: skip
 
 
-# Percent. What stands in the way of none: kogut-etsion makes two tops .04 of the width apart, with
-# a dip of .003 of the height between, and jankowski a kink before the top, which noise hides;
-# gharib-hurmuzlu-plastic and thornton make dips that fall between two of few samples.
+# Limits in per cent. Three kinds of pulse are not detected: kogut-etsion makes two tops at a
+# distance of 0.04 of the width, with a dip of 0.003 of the height between them; jankowski makes a
+# kink before the top, which noise hides; gharib-hurmuzlu-plastic and thornton make dips between two
+# of few samples.
 NOISE_BEYOND = {"peak": 0.02, "arrival": 0.5}
 BEYOND = {"peak": 0.05, "arrival": 0.3, "width": 0.1, "impulse": 0.2}
-# Few samples and much noise hide a flat top; the uncertainty reaches to where the flanks meet.
+# Few samples and much noise hide a flat top; the uncertainty then extends to the intersection of
+# the flanks.
 CLIPPED_UNSEEN, CLIPPED_BEYOND = 5.5, 1.0
-# The least part of the sensors that get words, of the near laws. Crosstalk below the noise or of
-# the other sign needs none, nor a pulse of 8 samples a width.
+# The smallest fraction of the sensors with a message, for laws with near sensors. Crosstalk below
+# the noise or with the other sign needs no message, and neither does a pulse with 8 samples per
+# width.
 LEAST_SAID = {"few samples": 0.8, "offset": 0.7, "crosstalk": 0.3, "later pulse": 0.9, "cut": 0.7}
-# The least part of those that words are due of, see `Rig`, of all laws, whose pulses grow wider.
+# The smallest fraction of the sensors for which a message is required (see `Rig`), for all laws,
+# whose pulses become wider.
 LEAST_DUE = LEAST_SAID | {"few samples": 0.95, "crosstalk": 0.5}
 
 
@@ -48,7 +53,7 @@ class Coverage:
         self.sure = {name: [] for name in NAMES}
         self.sensors, self.said, self.of_fault = 0, Counter(), Counter()
         self.due, self.said_of_due = Counter(), Counter()
-        # of the sensors that recorded what a number is of
+        # sensors that recorded the basis of a value
         self.recorded, self.missing = (dict.fromkeys(NAMES, 0) for _ in range(2))
         for fault in faults:
             seed, until = 0, self.sensors + count / len(faults)
@@ -61,7 +66,7 @@ class Coverage:
         self.of_fault[fault] += len(one.truth)
         self.due[fault] += int(one.due.sum())
         words = (WORDS[fault],) if isinstance(WORDS.get(fault), str) else WORDS.get(fault, ())
-        # of the same limit at all sensors: a top above it was not recorded
+        # with the same limit at all sensors: a top above it was not recorded
         limit = one.trace.sensor_force.max() if fault == "clipping" else math.inf
         held = {name: one.truth[:, 0] <= limit if name != "arrival" else True for name in NAMES}
         for k, name in enumerate(NAMES):
@@ -72,7 +77,7 @@ class Coverage:
         except TraceError as error:
             for name in NAMES:
                 self.missing[name] += int(held[name].sum())
-            # One sentence for the whole trace: what is wrong with each sensor stands in it.
+            # One message for the complete trace contains the problems of each sensor.
             said = any(word in str(error) for word in words)
             self.said[fault] += len(one.truth) * said
             self.said_of_due[fault] += int(one.due.sum()) * said
@@ -90,7 +95,7 @@ class Coverage:
                 self.missing[name] += held[name][k] and not math.isfinite(number.measured)
                 if math.isfinite(number.measured) and math.isfinite(true):
                     scale = truth[2] if name == "arrival" else true
-                    # The shift is no part of what was measured.
+                    # The shift is not part of the measured values.
                     shift = agreement.time_shift_error if name == "arrival" else 0.0
                     sure = number.error
                     if math.isfinite(sure):
@@ -99,22 +104,24 @@ class Coverage:
                     self.sure[name].append(sure / scale)
 
     def within(self, name, deviations):
-        """Part of the sensors with a number within so many standard deviations of what is true."""
+        """Return the fraction of sensors whose value is within this many standard deviations of the
+        truth."""
         return float(np.mean(np.array(self.errors[name]) <= deviations * np.array(self.sure[name])))
 
     def beyond(self, name, deviations=5.0):
         return int(np.sum(np.array(self.errors[name]) > deviations * np.array(self.sure[name])))
 
     def withheld(self, name):
-        """Part of the sensors that recorded a number, and were given none."""
+        """Return the fraction of sensors that recorded a value but for which none is reported."""
         return self.missing[name] / self.recorded[name]
 
     def too_large(self, name):
-        """The stated uncertainty over one of which two standard deviations hold 95 %."""
+        """Return the stated uncertainty divided by the one with which two standard deviations cover
+        95 %."""
         return 1.96 / np.quantile(np.array(self.errors[name]) / np.array(self.sure[name]), 0.95)
 
     def ratio(self, name):
-        """Of the median uncertainty to the median error."""
+        """Return the ratio of the median uncertainty to the median error."""
         return float(np.median(self.sure[name]) / np.median(self.errors[name]))
 
 
