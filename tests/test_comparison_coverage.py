@@ -126,7 +126,8 @@ class Coverage:
 
 
 LONG = (pytest.mark.long, pytest.mark.timeout(3600))
-# Sensors, at 0.05 s of processor each: of 5,000 the rarest bound allows two, which is no count.
+# Number of sensors, at 0.05 s of processor time each: of 5,000 sensors, the strictest limit allows
+# two, which is too few to count.
 MANY = 10_000
 
 
@@ -154,7 +155,7 @@ def test_uncertainties_cover_with_every_fault_but_clipping(count, among, figure)
         what = f"{name}: off by more than 5 standard errors [%]"
         figure(what, 100.0 * found.beyond(name) / found.sensors, at_most=BEYOND[name])
         what = f"{name}: median uncertainty over median error"
-        # a median of a few sensors is anywhere
+        # a median of few sensors is not meaningful
         most = 4.0 if count > 24 else None
         figure(what, found.ratio(name), at_least=1.0, at_most=most)
     for fault, least in LEAST_SAID.items():
@@ -177,11 +178,11 @@ def test_a_clipped_peak_is_recognised(count, among, figure):
     assert found.said["clipping"] >= found.sensors - given - 0.02 * found.sensors
 
 
-# Percent of the numbers that were recorded: of a pulse whose top is cut off, the arrival.
+# Percentage of the recorded values: for a pulse with a clipped top, the arrival.
 WITHHELD = {"white": 2.0}
-# Of 24 sensors, 21 hold where 95 of 100 do but in 3 of a hundred sets.
+# If 95 % are covered, at least 21 of 24 sensors are covered except in 3 of 100 sets.
 FEW_HELD, HELD = 0.87, 0.91
-# The stated error over a calibrated one.
+# The stated error divided by a calibrated error.
 MOST_STATED = 1.5
 
 
@@ -191,7 +192,7 @@ MOST_STATED = 1.5
 )
 def test_uncertainties_cover_under_noise_and_instruments_of_any_kind(kind, count, figure):
     found = Coverage(count, [kind], NEAR, noisy_rig)
-    # what crosstalk adds to a pulse that begins on its end is part of what is stated
+    # the stated uncertainty includes the effect of crosstalk on a pulse that begins at its end
     assert kind != "crosstalk" or not found.beyond("impulse")
     for name in NAMES:
         what, least = f"{kind}, {name}", HELD if count > 24 else FEW_HELD

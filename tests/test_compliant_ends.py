@@ -1,4 +1,4 @@
-"""Ends that give way: a wall on a spring, a plate, a rod, and modes."""
+"""Compliant ends: a wall on a spring, a plate, a rod, and modes."""
 
 import math
 
@@ -68,7 +68,7 @@ def test_an_end_has_the_modes_or_the_impedance_of_its_table(right, modes, impeda
 
 
 def test_the_contact_is_that_of_a_bead_and_a_flat_fixed_wall():
-    """The pair has the bead's radius and mass, and the material of the plate or of the key."""
+    """The pair has the radius and mass of the bead, and the material of the plate or of the key."""
     ends = {"right": PLATE, "right_contact": {"law": "ma-liu", "psi": 2.84, "xi": 13.0}}
     for material, wall in ((None, SOFT), ("steel-316", STEEL)):
         extra = {} if material is None else {"right_material": material}
@@ -80,7 +80,7 @@ def test_the_contact_is_that_of_a_bead_and_a_flat_fixed_wall():
         assert pair.effective_modulus[-1] == pytest.approx(expected, rel=1e-14)
 
 
-# What is wrong with a right end, and what its one message says, after `ends.right`.
+# An error of a right end, and the words of its only message after `ends.right`.
 WRONG = (
     ({"mass": 0.0}, ".mass: 0.0 is out of range."),
     ({"stiffness": 1e5}, ".mass: missing. Give the mass of the wall [kg]:"),
@@ -103,7 +103,7 @@ WRONG = (
     ({"modes": [[1.0, 2.0]]}, ".modes.0.2: missing."),
     ({"modes": [["3 mm", 2.0, 3.0]]}, '.modes.0.0: "3 mm" is not valid.'),
 )  # fmt: skip
-# What an end cannot carry.
+# Loads that an end cannot carry.
 TOO_WEAK = (
     (PLATE, {"precompression": 1.0}, "precompression, because a plate moves on"),
     ({"mass": 1.0}, {"gravity": 9.81}, "gravity. With a static load, each mass or mode"),
@@ -117,7 +117,7 @@ TOO_WEAK = (
 
 def test_a_wrong_end_is_one_error_with_its_location():
     for right, message in WRONG:
-        # a contact of the end, which the error is not repeated for
+        # a contact of the end, for which the error is not repeated
         for more in ({}, {"right_contact": {"law": "hertz"}}):
             ends = {"right": right, **more}
             (problem,) = sentences_of(gc.Case, **BASE, ends=ends, sensors={"contacts": [5]})
@@ -217,16 +217,17 @@ def check_sphere_on_plate(inelasticity, figure):
     )
     assert found.max_overlap == pytest.approx(expected.max_overlap, rel=1e-5)
     assert found.duration == pytest.approx(expected.duration, rel=1e-3)
-    # the contact is elastic: all energy that is missing is in the plate
+    # the contact is elastic, so all missing energy is in the plate
     energy = 0.5 * mass * speed**2
     assert found.radiated == pytest.approx((1.0 - expected.restitution**2) * energy, rel=1e-4)
     assert abs(found.dissipated) < 1e-4 * energy
 
 
 def test_an_impact_on_a_thick_plate_is_elastic_to_first_order():
-    """The plate takes the integral of F^2/Z, 2 int s^3 ds/sqrt(1 - 4/5 s^2.5), in units of m v^2.
+    """The plate takes the integral of F^2/Z.
 
-    With y = 4/5 s^2.5, it is a Beta function.
+    This is 2 int s^3 ds/sqrt(1 - 4/5 s^2.5), in units of m v^2. With y = 4/5 s^2.5, it is a Beta
+    function.
     """
     mass, stiffness, speed = 2e-3, 3e9, 0.6
     thick = mass**0.6 * stiffness**0.4 * speed**0.2 / 1e-6
@@ -238,7 +239,7 @@ def test_an_impact_on_a_thick_plate_is_elastic_to_first_order():
     assert found.duration == pytest.approx(elastic.duration, rel=1e-5)
 
 
-# A wall of each kind, whose motion matters to the pulse.
+# A wall of each kind, whose motion affects the pulse.
 BEAM = gc.beam_modes(0.4, 0.02, 0.01, "steel-316", 0.15, "clamped", n=6, damping=0.01)
 STRUCTURES = {
     "spring": {"mass": 1e-3, "stiffness": 3e6, "damping": 5.0},
@@ -253,10 +254,10 @@ SHORT = {
 }
 
 
-# A spring is a single mode, and a rod an impedance as a plate is (the first test).
+# A spring is a single mode, and a rod is an impedance like a plate (see the first test).
 @pytest.fixture(params=["plate", "modes"])
 def short(request):
-    """A short struck chain on a structure; the pulse has returned from it by the end."""
+    """Return a short struck chain on a structure; the pulse has returned from it by the end."""
     return case_with(STRUCTURES[request.param], **SHORT)
 
 
@@ -275,7 +276,7 @@ def test_a_run_that_was_stopped_while_the_structure_moves_has_the_same_data(
 
 
 def test_a_run_from_a_state_is_bit_identical_to_one_run(short, tmp_path):
-    """The state, in memory and in the file, has the motion of the structure."""
+    """The state, in memory and in the file, contains the motion of the structure."""
     dt = gc.run(short).time_step
     case = short.replace({"time.step": dt, "time.end": 400 * dt})
     begun, unbroken = gc.run(case), gc.run(case.replace({"time.end": 800 * dt}))
@@ -285,7 +286,7 @@ def test_a_run_from_a_state_is_bit_identical_to_one_run(short, tmp_path):
     after = gc.run(case.replace({"initial": {"file": str(tmp_path / "begun.h5")}}))
     for name in ("final_displacement", "final_velocity"):
         assert np.array_equal(after[name], unbroken[name])
-    # with another step, the motion goes on
+    # with another step, the motion continues
     finer = gc.run(case.replace({"initial": begun, "time.step": 0.5 * dt}))
     assert finer.final_velocity == pytest.approx(unbroken.final_velocity, abs=1e-4)
 
@@ -314,7 +315,7 @@ def test_a_pulse_has_the_thickness_of_the_plate(tmp_path):
 
 
 def test_energies_of_contacts_include_that_with_the_moving_wall():
-    """They add up to the energy balance; of a plate they are not known."""
+    """They add up to the energy balance; for a plate they are not available."""
     with pytest.raises(gc.errors.GranchainError, match=r"ends\.right is a plate or a rod"):
         gc.analysis.contact_energy(gc.run(case_with(STRUCTURES["plate"], **SHORT)))
     result = gc.run(case_with(STRUCTURES["modes"], **SHORT))
@@ -362,7 +363,7 @@ def test_modes_of_a_chain_include_those_of_its_end():
     expected = shapes.T / shapes.T[np.arange(7), np.abs(shapes.T).argmax(axis=1)][:, None]
     assert found.shapes == pytest.approx(expected, abs=1e-5)
     assert list(found.attached_bead) == [6, 6]
-    # the dashpot is weak: the decay rate of a mode is half of its damping
+    # the dashpot is weak, so the decay rate of a mode is half of its damping
     rates = 0.5 * np.diag(shapes.T @ damping @ shapes)
     assert found.damping == pytest.approx(rates, rel=1e-3, abs=1e-3)
 
@@ -384,7 +385,7 @@ def test_a_run_lists_the_energy_that_its_end_takes():
     assert line.startswith("radiated, in elements_viscous  ") and f"{taken:.6g}" in line
     percent = f"{100.0 * taken / numbers.energy.moving_supplied:.4g}"
     assert answer_of_run(numbers).endswith(f"is lost, including {percent} % that the ends take")
-    # without a compliant end there is no such energy
+    # without a compliant end, there is no such energy
     wall = summary(gc.run(plate.replace({"ends.right": "wall", "time.end": 2e-4})))
     assert "radiated" not in run_numbers(wall) and "ends" not in answer_of_run(wall)
 
@@ -414,7 +415,7 @@ def test_a_study_of_ends_names_what_differs():
         "mass = 0.1 kg, stiffness = 1000000 N/m",
         "wall",
     ]
-    # the thickness is equal, and a completed material is its name
+    # the thickness is equal, and a completed material is replaced by its name
     cases = [plate.replace({"ends.right": end}) for end in (thin, steel, "wall")]
     runs = gc.evaluate(cases, progress=False)
     assert runs["ends.right"].values.tolist() == [

@@ -1,5 +1,6 @@
-"""The peak of a sensor bead's contacts in a study is that of single runs, and the sensor's own peak
-is the solitary wave's fraction of it."""
+"""The peak of the contacts of a sensor bead in a study equals that of single runs.
+
+The peak of the sensor is the fraction of it that holds for the solitary wave."""
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ def chain(law="hertz", **changes):
 
 
 def larger_of_two(result):
-    """The larger of the largest forces of each sensor bead's contacts."""
+    """Return the larger of the largest forces of the two contacts of each sensor bead."""
     peaks = dict(zip(result.contact.tolist(), result.contact_peak_force.tolist(), strict=True))
     return [
         max(peaks.get(bead - 1, 0.0), peaks.get(bead, 0.0)) for bead in result.sensor_bead.tolist()

@@ -1,4 +1,5 @@
-"""Branches of orbits: what is named on them, against variational integration of the tests' own."""
+"""Branches of orbits and their special points, compared with an independent variational
+integration."""
 
 import copy
 import json
@@ -17,12 +18,13 @@ from granchain.errors import CaseError, FileError, LawError, RunError
 from granchain.orbits import continuation as module
 from granchain.orbits.shooting import newton_correction
 
-# rows at "fast" are short to compute, and are compared at that step
+# rows at "fast" run quickly, and are compared at that step
 pytestmark = pytest.mark.filterwarnings("ignore:time.step:granchain.errors.GranchainWarning")
 
 
 def row(beads, frequency, drag, amplitude=1e-9, both=False, **changes):
-    """Steel beads between walls under 20 N, the left one shaken, or both towards each other."""
+    """Return steel beads between walls under 20 N, with an oscillating left wall, or both walls
+    towards each other."""
     case = shaken_row(beads, frequency, amplitude, drag, **{"time.step": "fast"})
     if both:
         case = case.replace(ends={"left": case.ends.left, "right": case.ends.left})
@@ -30,7 +32,7 @@ def row(beads, frequency, drag, amplitude=1e-9, both=False, **changes):
 
 
 def integrated(case, point):
-    """How far an orbit ends from where it begins, and its Jacobian; the equations integrated."""
+    """Return the closing error of an orbit and its Jacobian, from integrated equations."""
     state = np.concatenate([point.displacement, point.velocity])
     return by_integration(case, state, point.period)
 
@@ -48,13 +50,13 @@ def test_a_branch_turns_at_a_fold_and_comes_back_unstable():
     assert abs(fold.multipliers[0] - 1.0) <= 1e-4
     at = branch.points.index(fold)
     assert all(one.stable for one in branch.points[:at])
-    # beside the fold the error of the multiplier is large
+    # near the fold, the error of the multiplier is large
     assert not any(one.stable for one in branch.points[at + 3 :])
     assert branch.points[0].parameter == branch.points[-1].parameter == 28.36e3
     assert [said.partition(",")[0] for said in branch.messages] == [
         "the branch turned and returned to its start"
     ]
-    # a run would leave it; it closes all the same
+    # a run would leave the orbit, but it closes
     last = branch.points[-3]
     varied = case.replace(**{"ends.left.frequency": last.parameter})
     apart, jacobian = integrated(varied, last)
@@ -90,7 +92,7 @@ def test_a_branch_goes_on_from_the_part_of_its_file(tmp_path, monkeypatch):
         gc.continuation(case, found, **way, out=out)
     with pytest.raises(CaseError, match="another case, key, or range"):
         gc.continuation(case, found, **way | {"stop": 28.6e3}, out=out, resume=True)
-    # nor is it that of another orbit of the case
+    # another orbit of the case is refused too
     other, moved = copy.copy(found), found.variables["displacement"]
     other.variables = found.variables | {"displacement": replace(moved, data=2.0 * moved.data)}
     with monkeypatch.context() as patch, pytest.raises(CaseError, match="or from another orbit"):
@@ -100,13 +102,13 @@ def test_a_branch_goes_on_from_the_part_of_its_file(tmp_path, monkeypatch):
     def full(*_):
         raise FileError("the disk is full")
 
-    # the last orbit stands in the part before
+    # the last orbit is in the partial file
     with monkeypatch.context() as patch, pytest.raises(FileError, match="full"):
         patch.setattr(gc.Branch, "save", full)
         gc.continuation(case, found, **way, out=out, resume=True)
     whole = gc.continuation(case, found, **way, out=out, resume=True)
     assert [p.name for p in tmp_path.iterdir()] == ["branch.h5"] and not whole.interrupted
-    # the measure of the states is put into them at each step: to rounding, not to the bit
+    # the scale of the states is applied at each step, so they agree within rounding and not bitwise
     for name in ("parameter", "displacement", "multipliers", "lowest"):
         one, other = (getattr(branch, name) for branch in (whole, unbroken))
         assert one.shape == other.shape
@@ -142,26 +144,26 @@ def test_an_opened_branch_computes_its_orbits_and_is_plotted(tmp_path, monkeypat
     assert start["tables"]["ends"]["left"]["amplitude"] == branch.points[0].parameter
     last = gc.orbit(opened.case, guess=opened.points[-1].orbit)
     assert last.shots == 1
-    # a branch that was saved by itself is complete
+    # a branch that was saved separately is complete
     assert gc.continuation(case, found, **way, out=out, resume=True).equals(branch)
-    # one that another source computed is not
+    # a branch that another source computed is refused
     changed = gc.open(out)
     changed.provenance["source_hash"] = "0" * 64
     changed.save(out, overwrite=True)
     with pytest.raises(CaseError, match=r"another source of granchain, version .*, hash 0000"):
         gc.continuation(case, found, **way, out=out, resume=True)
-    # nor one that was interrupted
+    # an interrupted branch is refused too
     stopped = replace(changed.variables["interrupted"], data=np.array(True))
     changed.variables = changed.variables | {"interrupted": stopped}
     changed.save(out, overwrite=True)
     with pytest.raises(CaseError, match="contains an interrupted branch"):
         gc.continuation(case, found, **way, out=out, resume=True)
-    # nor is one without its kinds of points
+    # and so is one without its kinds of points
     del changed.variables["kind"]
     changed.save(out, overwrite=True)
     with pytest.raises(FileError, match="kind"):
         gc.continuation(case, found, **way, out=out, resume=True)
-    # nor is the file of an orbit a branch
+    # the file of an orbit is not a branch
     found.save(out, overwrite=True)
     with pytest.raises(FileError, match=r"contains Orbit\. It must contain Branch"):
         gc.continuation(case, found, **way, out=out, resume=True)
@@ -222,7 +224,7 @@ def test_a_contact_that_begins_to_open_is_named():
     before, after = branch.points[at - 1], branch.points[at + 1]
     assert abs(point.lowest[point.contact]) <= 1e-12 < before.lowest[point.contact]
     assert after.lowest[point.contact] <= 0.0
-    # the step is a short one there
+    # the step is short there
     assert abs(after.parameter - before.parameter) <= 2e-3 * 1.4e-7
 
 
@@ -248,21 +250,22 @@ def test_a_period_doubles_and_the_branch_of_the_double_period_is_found(monkeypat
     assert np.abs(halfway - other.displacement).max() > 0.1 * excursion
     followed = gc.continuation(case, other, along="ends.left.amplitude", stop=1e-8)
     assert followed.points[0].period == other.period and len(followed.points) > 5
-    # the state of a linear row goes with the amplitude: half of the first step's square is its own
+    # the state of a linear chain is proportional to the amplitude: half of the squared length of
+    # the first step belongs to the state
     first = branch.points[1].parameter - branch.points[0].parameter
     assert first == pytest.approx(module.FIRST / math.sqrt(2.0) * 7.9e-8, rel=1e-3)
-    # a state twice as large as the way is measured anew, and stays what it is
+    # a state twice as large as the range is rescaled, and does not change
     path = branch.points[0].path
     node = path.node(path.coordinates(branch.points[-1]), np.array([0.0, 0.0, 1.0]))
     node.z[:-1] *= 2.0
     state = path.state(node.z)
     assert np.linalg.norm(path.rescale(node).z[:-1]) == pytest.approx(1.0)
     assert path.state(node.z) == pytest.approx(state)
-    # what cannot be found within a step lies at its end
+    # if a point cannot be found within a step, it is at the end of the step
     with monkeypatch.context() as patch:
         patch.setattr(path, "step", lambda *_: newton_correction(np.zeros((3, 3)), np.ones(3)))
         assert path.locate(node, other, 1.0, lambda one: 1.0 if one is node else -1.0) is other
-    # at the start state and parameter change alike along the branch
+    # at the start, the state and the parameter change equally along the branch
     steep = replace(node, z=1e-3 * node.z, tangent=np.array([0.6, 0.0, 0.8]))
     monkeypatch.setattr(path, "correct", lambda z, *_: (z, 1))
     monkeypatch.setattr(path, "node", lambda *_: steep)
@@ -277,7 +280,7 @@ def test_a_branch_over_a_phase_is_of_the_orbits_at_its_phases(monkeypatch):
     case, along = row(2, 2e4, 2e3, **{"ends.left": "wall", "drive": drives}), "drive.1.phase"
     branch = gc.continuation(case, gc.orbit(case), along=along, stop=1.5)
     assert [branch.points[k].parameter for k in (0, -1)] == [1.0, 1.5]
-    # after 400 periods, at the first drive's phase 0
+    # after 400 periods, at zero phase of the first drive
     time = (400.0 - 0.5 / (2.0 * math.pi)) / 2e4
     for point in (branch.points[0], branch.points[-1]):
         known = gc.run(case.replace(**{along: point.parameter, "time.end": time}))
@@ -300,10 +303,13 @@ def test_a_pair_of_multipliers_leaves_the_circle_where_two_modes_are_driven_toge
 
 @pytest.mark.long
 def test_a_driven_bead_jumps_up_and_down_where_one_was_measured():
-    """Lydon, Serra-Garcia & Daraio's public folder (github.com/Daraio-lab/Lydon_PRE_2015,
-    SingleBead/OscilliscopeSnapshots/Data, DriveFreqNormalizedPower): the amplitudes, at 0.75 um a
-    volt, between which the bead jumps, and the part of the power at the drive's frequency. Drag and
-    unit are those of docs/explanation/boundaries.md."""
+    """Compare with the public folder of Lydon, Serra-Garcia & Daraio.
+
+    The folder (github.com/Daraio-lab/Lydon_PRE_2015, SingleBead/OscilliscopeSnapshots/Data,
+    DriveFreqNormalizedPower) contains the amplitudes, at 0.75 um per volt, between which the bead
+    jumps, and the fraction of the power at the driving frequency. The drag and the unit are those
+    of docs/explanation/boundaries.md.
+    """
     unit, along = 1.775e-6, "ends.left.amplitude"
 
     def bead(plotted):
@@ -323,8 +329,8 @@ def test_a_driven_bead_jumps_up_and_down_where_one_was_measured():
     start = bead(up.parameter / unit)
     back = gc.continuation(start, low.switch(up), along=along, stop=0.02 * unit)
     (down,) = (one for one in back.special if one.kind == "fold")
-    # a state is left a little before its end (6 %, ours), never behind it: between 0.0690 and
-    # 0.0713 um on the way up, 0.0457 and 0.0435 um on the way down
+    # the bead leaves a state slightly before its end (6 %, our choice) and never after it: between
+    # 0.0690 and 0.0713 um on the way up, and between 0.0457 and 0.0435 um on the way down
     assert 0.0713 <= up.parameter / unit <= 1.06 * 0.069
     assert 0.0457 / 1.06 <= down.parameter / unit <= 0.0435
     last = back.points[-1]
@@ -336,7 +342,8 @@ def test_a_driven_bead_jumps_up_and_down_where_one_was_measured():
 
 
 def share_of_two(orbit):
-    """Part of the velocity's power at the drive's frequency, of an orbit of two periods."""
+    """Return the fraction of the power of the velocity at the driving frequency, for an orbit of
+    two periods."""
     power = np.abs(np.fft.rfft(orbit.result.velocity[:-1, 0])) ** 2
     return power[2] / power[1:].sum()
 
@@ -379,7 +386,7 @@ def test_an_orbit_whose_contacts_open_has_its_multiplier_within_its_error():
 
 @pytest.mark.long
 def test_the_error_of_a_row_of_unequal_beads_whose_contacts_open_covers_half_the_step():
-    # one of random rows, to the last digit: what a contact that opens leaves is irregular
+    # one of several random rows, with all digits: an opening contact makes the result irregular
     factors = [3.726802070213352, 14.810148752525373, 19.606940558306942, 9.937910682467624]
     law = {"law": "power", "stiffness": 4989679355443.929, "exponent": 2.006485420139168}
     law |= {"restitution": 0.5457346882712844, "impact_speed": 0.09998332996741457}
@@ -407,11 +414,11 @@ def test_what_cannot_be_followed_is_refused_with_a_sentence(monkeypatch):
     orbit = gc.orbit(case)
     rows = refused("continuation").values()
     assert_refused(lambda given: gc.continuation(case, orbit, **given), rows)
-    # a limit of what the case allows is reached
+    # a limit of the case is reached
     damped, key = case.replace(**{"chain.on_site_damping": 0.5}), "chain.on_site_damping"
     branch = gc.continuation(damped, gc.orbit(damped), along=key, stop=0.0)
     assert branch.points[-1].parameter == 0.0 and not branch.messages
-    # with the frequency of one of two drives no orbit of one period is one of both
+    # if the frequency of one of two drives varies, no orbit has the period of both
     shaken = {"bead": 1, "drive": "force", "signal": "harmonic", "amplitude": 1e-2}
     two = case.replace(drive=[shaken | {"frequency": 2e4}])
     with pytest.raises(CaseError, match="have no common period"):
@@ -421,7 +428,7 @@ def test_what_cannot_be_followed_is_refused_with_a_sentence(monkeypatch):
     for other in (row(2, 2e4, 2e3), case.replace(**{"ends.left": "wall"})):
         with pytest.raises(CaseError, match="orbit: the orbit has 1 beads, but the chain has"):
             gc.continuation(other, orbit, along="chain.drag", stop=1e3)
-    # where the derivative of the equations is singular to the last bit
+    # at this point, the derivative of the equations is singular up to rounding
     monkeypatch.setattr(module.Path, "bordered_jacobian", lambda *_: np.zeros((3, 3)))
     with pytest.raises(RunError, match=r"no branch starts at the orbit at chain\.drag = 2000"):
         gc.continuation(case, orbit, along="chain.drag", stop=1e3)

@@ -1,4 +1,4 @@
-"""Studies computed by a dask scheduler with two worker processes, one of which is killed."""
+"""Studies on a dask scheduler with two worker processes, one of which is killed."""
 
 import json
 import os
@@ -15,7 +15,8 @@ from granchain.studies import executors
 distributed = pytest.importorskip("distributed")
 pytestmark = pytest.mark.long
 
-# A law that ends the worker that sets it up at a restitution, and not the process of the study.
+# A law that ends a worker that sets it up with a given restitution, but not the process of the
+# study.
 KILLER = """
 import multiprocessing
 import os
@@ -43,7 +44,7 @@ def cluster(monkeypatch):
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
     ) as made:
-        # tasks of some members each
+        # tasks with some members each
         monkeypatch.setattr(executors, "TASK_SECONDS", 0.01)
         yield made
 
@@ -72,7 +73,7 @@ def test_a_member_that_kills_its_workers_is_an_error_with_the_others_and_can_be_
     file, out = tmp_path / "killer.py", tmp_path / "study.h5"
     file.write_text(KILLER)
     load_law_module(file)
-    # a member a task
+    # one member per task
     monkeypatch.setattr(executors, "TASK_SECONDS", 1e-9)
     case = elastic(**{"contact.law": "killer", "contact.restitution": 0.9})
     restitutions = [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2]
@@ -114,7 +115,7 @@ def test_a_scheduler_or_a_client_that_is_gone_is_a_sentence_and_members_are_kept
 ):
     monkeypatch.setattr(executors, "TASK_SECONDS", 0.01)
     out = tmp_path / "study.h5"
-    # it need not be waited for
+    # the test does not wait for it
     with distributed.LocalCluster(
         n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None
     ) as made:

@@ -1,5 +1,7 @@
-"""Small waves in a periodic row: closed forms of one and two masses, rings of any cell, and the
-cells of cases; modes of finite chains: closed forms and an eigenproblem in thirty digits."""
+"""Small waves in a periodic chain, and modes of finite chains.
+
+Closed forms of one and two masses, rings of any cell, and the cells of cases; an eigenvalue problem
+with thirty digits."""
 
 import math
 
@@ -30,7 +32,7 @@ def test_one_mass_and_one_spring():
     assert found.group_speed(inside)[:, 0] == pytest.approx(slope, rel=1e-12)
     assert found.band_edges == pytest.approx(np.array([[0.0, np.sqrt(s / m) / math.pi]]), rel=1e-14)
     assert found.gaps.shape == (0, 2)
-    # at the edges of the zone, from inside it
+    # at the edges of the zone, from inside
     assert found.group_speed(0.0) == pytest.approx([math.sqrt(s / m)], rel=1e-12)
     assert found.group_speed(math.pi) == pytest.approx([0.0], abs=1e-6 * math.sqrt(s / m))
     assert found.long_wave_speed == pytest.approx(math.sqrt(s / m), rel=1e-14)
@@ -51,9 +53,10 @@ def test_a_ring_of_cells_has_the_frequencies_of_the_dispersion(n):
         2.0 * math.pi
     )
     waves = np.sort(found.frequency(2.0 * math.pi * np.arange(cells) / cells).ravel())
-    # the ring's eigenvalues are squares: rounding of 1e-16 shows as 1e-8 in the frequency of rest
+    # the eigenvalues of the ring are squares, so a rounding error of 1e-16 is 1e-8 in the frequency
+    # 0
     assert waves == pytest.approx(ring, abs=1e-7 * ring.max())
-    # no frequency of any wave is outside the bands, and none of a gap is one's
+    # no frequency of a wave is outside the bands, and no wave has a frequency in a gap
     inside = found.frequency(np.linspace(0.0, math.pi, 200))
     low, high = found.band_edges[:, 0], found.band_edges[:, 1]
     assert (inside >= low - 1e-9).all() and (inside <= high + 1e-9).all()
@@ -92,7 +95,7 @@ def test_a_yielded_contact_is_as_stiff_as_it_unloads():
     (place,) = (i for i, one in enumerate(contacts.model.history) if one.name == "residual_overlap")
     dent, overlap = contacts.history[place, 1], contacts.overlaps[1]
     assert dent > 0.05 * overlap
-    # F = K (d - dr)^1.5 with the dent dr: slope 3/2 F/(d - dr)
+    # F = K (d - dr)^1.5 with the residual overlap dr: slope 3/2 F/(d - dr)
     spring = 1.5 * 500.0 / (overlap - dent)
     assert gc.dispersion(yielded).band_edges[0, 1] == pytest.approx(
         math.sqrt(spring / chain.mass[0]) / math.pi, rel=1e-8
@@ -114,28 +117,28 @@ def test_a_case_without_a_cell_of_springs_is_refused():
 
 
 LOAD = 20.0
-# E/(1 - nu^2)/2 of equal steel beads, K = (4/3) E* sqrt(R*), and at rest F = K d^1.5
+# E/(1 - nu^2)/2 of equal steel beads, K = (4/3) E* sqrt(R*), and F = K d^1.5 at rest
 MODULUS, RADIUS = 193e9 / (2.0 * (1.0 - 0.3**2)), 2.38e-3
 STIFFNESS = 4.0 / 3.0 * MODULUS * math.sqrt(RADIUS / 2.0)
-# d F/d d = 1.5 K d^.5 at d = (F/K)^(2/3)
+# dF/dd = 1.5 K d^0.5 at d = (F/K)^(2/3)
 SLOPE = 1.5 * STIFFNESS * (LOAD / STIFFNESS) ** (1.0 / 3.0)
 MASS = 0.45e-3
 
 
 def row(**changes):
-    """Ten steel beads pressed together with 20 N between free ends."""
+    """Return ten steel beads under 20 N between free ends."""
     tables = {"sensors": {"beads": [5]}, "time": {"end": 1e-5}}
     return case({"beads": 10, "mass": MASS}, **tables).replace(**changes)
 
 
 def test_modes_of_a_uniform_chain_are_those_of_the_closed_form():
     found = gc.modes(row())
-    # Brillouin 1946, Wave Propagation in Periodic Structures, ch. 3: a free row of n equal masses
+    # Brillouin 1946, Wave Propagation in Periodic Structures, ch. 3: a free chain of n equal masses
     j = np.arange(10)
     known = np.sqrt(SLOPE / MASS) / math.pi * np.sin(j * math.pi / 20.0)
     assert np.abs(found.frequencies - known).max() <= 1e-12 * known[-1]
     shape = np.cos(j[:, None] * math.pi * (found.bead - 0.5) / 10.0)
-    # the first of those that move furthest by 1, whatever the rounding of equal ones
+    # the first of the largest displacements is 1, however equal displacements are rounded
     first = (np.abs(shape) > (1.0 - 1e-6) * np.abs(shape).max(axis=1, keepdims=True)).argmax(axis=1)
     shape /= np.take_along_axis(shape, first[:, None], axis=1)
     assert found.shapes == pytest.approx(shape, abs=1e-10)
@@ -157,7 +160,7 @@ def test_modes_of_any_chain_are_those_of_an_eigenproblem_in_thirty_digits():
     found, masses = gc.modes(case), case.bodies()["mass"]
     radius = RADIUS * factor
     pair = radius[:-1] * radius[1:] / (radius[:-1] + radius[1:])
-    # the wall is of the bead's material and flat: R* = R
+    # the wall is flat and has the material of the bead: R* = R
     elastic = 4.0 / 3.0 * MODULUS * np.sqrt(np.append(pair, radius[-1]))
     force = LOAD + 9.81 * np.cumsum(masses)
     slopes = 1.5 * elastic ** (2.0 / 3.0) * force ** (1.0 / 3.0)
@@ -179,14 +182,14 @@ def test_dashpots_damp_each_mode_as_at_rest_and_strong_ones_make_it_creep():
     zeta = -math.log(e) / math.hypot(math.pi, math.log(e))
     damped = {"contact.law": "tsuji", "contact.restitution": e}
     found = gc.modes(row(**damped))
-    # sqrt(5) zeta sqrt(K m) d^.25, m the effective mass: Tsuji, Tanaka & Ishida 1992, eq. (13); all
-    # contacts alike, each mode decays with w^2 c/(2 k)
+    # sqrt(5) zeta sqrt(K m) d^0.25 with the effective mass m: Tsuji, Tanaka & Ishida 1992, eq.
+    # (13); with equal contacts, each mode decays at the rate w^2 c/(2 k)
     d = (LOAD / STIFFNESS) ** (2.0 / 3.0)
     dashpot = math.sqrt(5.0) * zeta * math.sqrt(STIFFNESS * MASS / 2.0) * d**0.25
     known = (2.0 * math.pi * found.frequencies) ** 2 * dashpot / (2.0 * SLOPE)
     assert found.damping == pytest.approx(known, rel=1e-9, abs=1e-9 * known[-1])
     assert not found.overdamped.any()
-    # with e = .001 the upper modes creep; the slower of a pair s = a -+ sqrt(a^2 - w^2)
+    # with e = 0.001 the upper modes are overdamped; the slower of a pair s = a -+ sqrt(a^2 - w^2)
     strong = gc.modes(row(**damped | {"contact.restitution": 0.001}))
     ratio = -math.log(0.001) / math.hypot(math.pi, math.log(0.001)) / zeta
     rate, omega = known * ratio, 2.0 * math.pi * strong.frequencies
@@ -202,7 +205,7 @@ def test_modes_of_disordered_chains_are_those_of_each_realisation():
     assert study.frequencies.dims == ("draw", "mode") and study.frequencies.shape == (8, 10)
     # disorder confines the upper modes more than the lower ones (Anderson 1958)
     assert float(study.participation[:, 9].mean()) < float(study.participation[:, 1].mean())
-    # the run is too short for a pulse, which a study says
+    # the run is too short for a pulse, which the study reports
     with pytest.warns(GranchainWarning):
         ran = gc.sweep(
             case,

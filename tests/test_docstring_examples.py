@@ -1,4 +1,4 @@
-"""Examples in the docstrings of public names run and print what they show."""
+"""Examples in the docstrings of public names run and print the results shown."""
 
 import doctest
 import inspect
@@ -29,7 +29,7 @@ def examples_of(name):
 def test_examples_of_public_names_print_what_they_show(name, monkeypatch):
     examples = examples_of(name)
     assert examples, f"granchain.{name}: no example. Add an Examples section to its docstring."
-    # Examples read the data sets of the repository by relative paths.
+    # Examples read the data of the repository by relative paths.
     monkeypatch.chdir(ROOT)
     test = doctest.DocTest(examples, {}, name, None, None, None)
     report = []

@@ -1,6 +1,7 @@
-"""Every command and Python line that README.md and the documentation show runs, and prints what is
-shown: a page is read from its top, in one temporary folder, as CONTRIBUTING.md says of its blocks.
-"""
+"""Every command and Python line in README.md and the documentation runs and prints the result
+shown.
+
+The blocks of a page run in order in one temporary folder, as CONTRIBUTING.md describes."""
 
 import contextlib
 import importlib
@@ -26,7 +27,7 @@ from granchain.store.schema import VARIABLES, VARIABLES_OF_MECHANISM
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-# Generated pages are made from the program's own tables, and hold no commands; laws.md is printed.
+# Generated pages come from the tables of the program, and contain no commands; laws.md is printed.
 WRITTEN = [DOCS.glob(name) for name in ("*.md", "how-to/*.md", "explanation/*.md")]
 PAGES = ["CONTRIBUTING.md", "README.md"]
 PAGES += sorted(path.relative_to(ROOT).as_posix() for paths in WRITTEN for path in paths)
@@ -41,8 +42,11 @@ _EXIT = re.compile(r"# exit code (\d+)\s*$")
 
 
 def blocks(page):
-    """Language, body, file name and what is shown to be printed of the blocks of a page that do
-    something; the body of a console block is what stands in it."""
+    """Return language, body, file name, and expected output of the blocks of a page that do
+    something.
+
+    The body of a console block is its text.
+    """
     text = (ROOT / page).read_text()
     for block in _BLOCK.finditer(text):
         named = _FILE.search(text[: block.start()].rstrip().rpartition("\n\n")[2])
@@ -51,16 +55,21 @@ def blocks(page):
 
 
 def commands(body):
-    """The commands of a console block, each with what is shown under it: a backslash at the end of
-    a line goes on with the next one."""
+    """Return the commands of a console block with their expected output.
+
+    A backslash at the end of a line continues it.
+    """
     first, *parts = re.split(r"^\$ ((?:.*\\\n)*.*)\n", body, flags=re.MULTILINE)
     assert not first
     return [(text, shown.splitlines()) for text, shown in zip(parts[::2], parts[1::2], strict=True)]
 
 
 def missing(shown, printed):
-    """The first shown line that does not come where it should; numbers to a unit of their last
-    digit, "..." ending a line is any rest."""
+    """Return the first expected line that is missing.
+
+    Numbers may differ by a unit of their last digit, and "..." at the end of a line matches any
+    text.
+    """
     place, gap = 0, False
     for line in shown:
         if line.strip() == "...":
@@ -84,7 +93,8 @@ def fits(shown, printed):
 
 @pytest.fixture
 def clone(tmp_path, monkeypatch):
-    """A folder with what a reader of the pages has: the examples, and granchain on the path."""
+    """Return a folder with the files of a reader of the pages: the examples, and granchain on the
+    path."""
     monkeypatch.chdir(tmp_path)
     shutil.copytree(DOCS / "examples", tmp_path / "docs" / "examples")
     if (ROOT / "data").exists():
@@ -94,7 +104,8 @@ def clone(tmp_path, monkeypatch):
     return tmp_path
 
 
-# Up to half a minute each: hundreds of runs, commands or loops; other tests show the same in small.
+# Pages that take up to half a minute each: hundreds of runs, commands, or loops. Other tests show
+# the same with small cases.
 HOW_TO = (
     "band-gaps", "bands", "bands-and-measurements", "branches", "breathers", "chained-sweeps",
     "compare", "design", "energy-spreading", "equivalent", "fit", "fit-laws", "import-a-trace",
@@ -128,7 +139,7 @@ def test_what_a_page_shows_is_what_happens(page, clone, blank_pictures):
     for language, body, name, shown in blocks(page):
         if name is not None:
             (clone / name).write_text(body)
-        # CONTRIBUTING shows a skeleton, which is not code to run.
+        # CONTRIBUTING contains a skeleton that is not runnable code
         elif language == "python" and "..." not in body:
             with contextlib.redirect_stdout(io.StringIO()) as printed:
                 exec(compile(body, page, "exec"), namespace)
@@ -141,8 +152,11 @@ def test_what_a_page_shows_is_what_happens(page, clone, blank_pictures):
 
 
 def ended(text):
-    """Exit code and all that a command prints. What needs no shell runs in this process: one of
-    its own costs a second or two."""
+    """Return the exit code and the output of a command.
+
+    A command that needs no shell runs in this process, because a separate process costs a second or
+    two.
+    """
     if (
         text.startswith("granchain ")
         and "--law-module" not in text
@@ -167,7 +181,7 @@ def check(text, shown):
 
 @pytest.mark.guard
 def test_every_command_of_the_program_stands_in_a_console_block():
-    # in a block without a language nothing is run, and nobody sees it rot
+    # a block without a language is not run, so nobody would notice an error in it
     for page in PAGES:
         text = _BLOCK.sub("", (ROOT / page).read_text())
         for block in re.findall(r"^```.*?^```$", text, re.MULTILINE | re.DOTALL):
@@ -197,7 +211,7 @@ def test_the_generated_reference_names_every_key_option_and_public_name(monkeypa
 @pytest.mark.guard
 def test_the_changelog_names_every_contact_law():
     changelog = (ROOT / "CHANGELOG.md").read_text()
-    # another test may have loaded a law of its own
+    # another test may have loaded a law
     ours = [name for name, law in laws().items() if law.__module__.startswith("granchain.contact.")]
     unnamed = [name for name in ours if f"`{name}`" not in changelog]
     advice = "add each under Added of the version that brings it"

@@ -1,4 +1,4 @@
-"""Drag on beads: how they slow down, what the ledger says of it, and the order of it all."""
+"""Drag on beads: deceleration, energy balance, and order."""
 
 import numpy as np
 import pytest
@@ -21,9 +21,9 @@ BASE = {
 }
 STRUCK = {"velocity": [1.0, *[0.0] * 9]}
 TSUJI = {"law": "tsuji", "restitution": 0.6}
-# Pressed a little, and pushed with F sin(w t): under hertz the loop of other tests of driven
-# chains. Of a law with a rate a free bead, below, and all of it at once (test_sites.py, also under
-# one with dents) are shown in the short run too.
+# Drives F sin(w t) on slightly compressed chains: with hertz, the loop of other tests of driven
+# chains. The short run also includes a free bead with a law that depends on the rate (below), and
+# everything together (test_sites.py, also with a law with residual indentation).
 FORCE, TURNING = 0.1, 2.0 * np.pi * 2e4
 PUSHED = {
     "chain": {**BASE["chain"], "precompression": 1.0},
@@ -76,11 +76,11 @@ def test_a_free_bead_slows_down_exponentially_to_order_two(plain_loop):
         shifts.append(abs(result.final_displacement[1] - 3.0 * (1.0 - np.exp(-DRAG * END)) / DRAG))
     for error in (errors, shifts):
         assert 3.8 < error[0] / error[1] < 4.2 and 3.8 < error[1] / error[2] < 4.2
-    # the trapezoidal rule: (gamma dt)^2/12 gamma t, relative
+    # the trapezoidal rule: relative error (gamma dt)^2/12 gamma t
     assert errors[2] == pytest.approx(
         3.0 * np.exp(-DRAG * END) * (DRAG * END / 160) ** 2 / 12.0 * DRAG * END, rel=0.01
     )
-    # what the kinetic energy has lost is what the ledger gives to drag, to order two
+    # the lost kinetic energy is the energy of drag in the energy balance, to order two
     assert result.energy_kinetic[0] - result.energy_kinetic[-1] == pytest.approx(
         result.energy_elements_viscous[-1], rel=5e-4
     )
@@ -96,7 +96,7 @@ def test_momentum_fades_exponentially_the_ledger_closes_and_the_order_is_two(law
     case = made(contact=law, **PUSHED)
     steps = round(END / prepare(case)[2].value)
     runs = [gc.run(case.replace(**{"time.step": END / (steps * finer)})) for finer in (1, 2, 4)]
-    # equal drag on all beads: contacts are inner forces, P' = -gamma P + F sin(w t)
+    # equal drag on all beads: contacts are internal forces, so P' = -gamma P + F sin(w t)
     result, w = runs[0], TURNING
     momentum, t = (result.mass * result.velocity).sum(axis=1), result.snapshot_time
     fades = np.exp(-DRAG * t)
@@ -105,7 +105,7 @@ def test_momentum_fades_exponentially_the_ledger_closes_and_the_order_is_two(law
         momentum, momentum[0] * fades + FORCE * swings / (DRAG**2 + w**2), rtol=2e-6
     )
     balance, finer = (summary(one).energy for one in runs[:2])
-    # docs/explanation: the auto step's
+    # the automatic step of docs/explanation
     assert balance.largest_residual < 2.5e-5 and balance.elements_viscous > 0.5 * balance.supplied
     assert balance.largest_residual > 3.0 * finer.largest_residual
     assert " ".join(balance.terms) == (
@@ -123,10 +123,10 @@ def test_momentum_fades_exponentially_the_ledger_closes_and_the_order_is_two(law
 
 
 def growth(omega, gamma, drag, dt):
-    """Largest root z of the scheme for u_n = z^n: u_{n+1} - 2 u_n + u_{n-1} = dt^2 a_n with a_n of
-    granchain.engine.elements, times z^2,
+    """Return the largest root z of the scheme for u_n = z^n.
 
-    a_n (1 + drag dt/2) = -omega^2 u_n - gamma (v_{n-1/2} + dt/2 a_{n-1}) - drag v_{n-1/2}.
+    u_{n+1} - 2 u_n + u_{n-1} = dt^2 a_n with a_n of granchain.engine.elements, times z^2, a_n (1 +
+    drag dt/2) = -omega^2 u_n - gamma (v_{n-1/2} + dt/2 a_{n-1}) - drag v_{n-1/2}.
     """
     second, first = np.array([1.0, -2.0, 1.0, 0.0]), np.array([0.0, 1.0, -1.0, 0.0])
     whole = (1.0 + 0.5 * drag * dt) / dt**2 * second + (gamma + drag) / dt * first
@@ -142,7 +142,7 @@ def test_the_limit_of_the_step_is_that_without_drag():
         limit = 2.0 / (gamma + np.sqrt(gamma * gamma + omega * omega))
         for drag in (0.0, 0.3, 3.0, 300.0):
             below, above = (growth(omega, gamma, drag, part * limit) for part in (0.999, 1.001))
-            # without any damping below it is 1, to rounding
+            # without any damping, it is 1 below the limit, within rounding
             assert below <= 1.0 + 1e-9 < above, (gamma, drag)
     free = made(chain={**BASE["chain"], "drag": 0.0})
     assert prepare(free)[2].limit == prepare(made())[2].limit

@@ -1,5 +1,6 @@
-"""An edited law never runs its old loop: every kind of edit, in one process and across
-processes, in place and in two folders."""
+"""An edited law never runs its old loop.
+
+All kinds of edits, in one process and across processes, in place and in two folders."""
 
 import functools
 import json
@@ -67,7 +68,7 @@ def test_hash_and_copy_follow_an_edit_of_a_file(tmp_path, jit):
 
 
 def in_process(kind, folder, value):
-    """A value of the law before and after what was done to it while it was loaded."""
+    """Return a value of the law before and after an action while the law is loaded."""
     files, action = IN_PROCESS[kind]
     files.write(folder)
     module = load(folder)
@@ -86,7 +87,7 @@ TWO_THREE = (
 @pytest.mark.plain
 def test_hash_copy_and_scan_follow_an_edit_in_memory(tmp_path, jit):
     for kind in IN_PROCESS:
-        # a scan of what is compiled is left to the long test
+        # the long test scans compiled functions
         for value in (copied, scanned) if "@" not in kind else (copied,):
             assert in_process(kind, tmp_path, value) == TWO_THREE, kind
         before, after = in_process(kind, tmp_path, lambda law: fingerprint(*law.functions()))
@@ -128,14 +129,15 @@ def test_a_compiled_loop_follows_an_edit_in_memory(kind, tmp_path):
 
 
 def written(kinds, which, folder):
-    """Folders, one a kind, with the files before (0) or after (1) the edit."""
+    """Return folders, one per kind, with the files before (0) or after (1) the edit."""
     for number, kind in enumerate(kinds):
         IN_FILES[kind][which].write(folder / f"{number}")
     return [str(folder / f"{number}") for number in range(len(kinds))]
 
 
 def in_a_process(folders, cache):
-    """Plain and compiled force of each folder's law in a new process; loads from the disk."""
+    """Return plain and compiled forces of the law of each folder in a new process, and loads from
+    the disk."""
     code = f"""
         import json, sys; sys.path.insert(0, "tests")
         from support import law_edits
@@ -145,7 +147,7 @@ def in_a_process(folders, cache):
 
 
 def stale(found, kinds):
-    """Kinds whose compiled force is not the one of the law as it stands."""
+    """Return the kinds whose compiled force differs from the force of the current law."""
     return [
         kind
         for kind, (now, computed, _) in zip(kinds, found, strict=True)
@@ -191,14 +193,15 @@ def test_no_kind_of_edit_leaves_a_stale_loop(tmp_path, figure):
     )
 
 
-# What a law may not reach: lines above, its force, what is said; alone, the type of K.
+# Objects that a law may not use: lines above the force, the force, and the message; alone: the type
+# of K.
 NUMBERS, PLAIN = "Use constants, a tuple, or", "Use a plain function instead"
 STEEL = CONSTANTS.replace("{}", "2")
 OF_NJIT = "numba.core.registry.CPUDispatcher"
 REFUSED = {
     "dict": ("K = {'a': 2.0}", "K['a']", "dict", NUMBERS),
     "list in a tuple": ("K = (1.0, [2.0])", "K[1][0]", "list", NUMBERS),
-    # Numba has no type for it
+    # Numba has no type for this object
     "tuple of functions": (
         "def one(x):\n    return x\nK = (one, abs)", "K[0](d)", "K, a tuple with a function",
         "Call each function by its own name",
@@ -238,7 +241,7 @@ REFUSED = {
         )
     },
 }  # fmt: skip
-# The line that is named, where it is not the force's.
+# The line in the message, if it is not the line of the force.
 ELSEWHERE = {
     "default": ("shape", "def shape(x, k="),
     "module enclosed": ("maker.<locals>.<lambda>", "return lambda"),
@@ -317,7 +320,7 @@ def test_an_unchanged_function_comes_from_the_disk(jit):
     assert [sum(one.stats.cache_hits.values()) for one in made] == [0, 1, 0]
 
 
-# A law that declares all that a law can.
+# A law that declares everything that a law can declare.
 WHOLE = """
 from granchain.contact.law import OPEN, ContactLaw, Quantity, Source
 import numpy as np
@@ -368,8 +371,8 @@ LAW_EDITS = {
 
 
 def set_up_of(folder, text):
-    """What a checkpoint of a run under this law says that it was set up from; the file is
-    loaded again, as a notebook does."""
+    """Return the set-up in a checkpoint of a run with this law; the file is loaded again, as in a
+    notebook."""
     file = folder / "whole.py"
     file.write_text(text)
     law, chain = load_law_module(file)["whole"], steel_row(2)
@@ -393,7 +396,7 @@ def test_a_checkpoint_is_of_the_law_that_wrote_it(tmp_path):
 def test_every_function_of_a_law_is_in_the_checkpoint_and_among_the_edits():
     assert set(Functions._fields) < set(LAW_EDITS)
     static = {name for name, value in vars(ContactLaw).items() if isinstance(value, staticmethod)}
-    # the first is called before a run, the others after it
+    # the first one is called before a run, and the others after it
     assert set(Functions._fields) == static - {
         "coefficients_of",
         "contact_radius",

@@ -1,5 +1,6 @@
-"""The elastoplastic laws: each against its printed formulas and computed numbers, all against
-the energy that they may not create."""
+"""Elastoplastic laws, compared with their published formulas and with computed numbers.
+
+None of them may create energy."""
 
 import math
 from functools import cache
@@ -37,7 +38,7 @@ RADIUS, MODULUS, MASS, YIELD_STRESS, POISSON = (
 NAMES = [name for name, law in laws().items() if issubclass(law, Elastoplastic)]
 
 
-# With an integral for each force, or an equation to solve for it: seconds on a grid.
+# Laws with an integral for each force, or an equation to solve for it: seconds on a grid.
 SLOW = ("jackson-green", "kogut-etsion", "vu-quoc-zhang")
 
 
@@ -46,17 +47,17 @@ def on_grids(names):
 
 
 def pair(**changes):
-    """Two of its beads, of no stated hardness."""
+    """Return two of these beads, without a given hardness."""
     return pair_with({"yield_stress": YIELD_STRESS} | changes)
 
 
 def near(value, rel):
-    """Equal within a relative tolerance alone: overlaps and energies are small numbers."""
+    """Compare with a relative tolerance only, because overlaps and energies are small numbers."""
     return pytest.approx(value, rel=rel, abs=0.0)
 
 
 class Contact(certificates.Contact):
-    """One contact under a law, driven by hand along its own curves."""
+    """One contact with a law, loaded and unloaded along its curves."""
 
     def __init__(self, name, yield_stress=YIELD_STRESS, **inputs):
         own = laws()[name]
@@ -64,12 +65,12 @@ class Contact(certificates.Contact):
         with np.errstate(all="ignore"):
             super().__init__(own, values, pair(yield_stress=yield_stress))
         self.law = Running(self.model)
-        # a law may yield from the first touch: overlaps are then in thousandths of the radius
+        # a law may yield at the first contact: overlaps are then in thousandths of the radius
         self.unit = self.law.elastic_limit(self.c) or 1e-3 * RADIUS
         self.largest = min(self.limit, 2000.0 * self.unit)
 
     def loaded(self, d):
-        """History of a contact loaded to an overlap."""
+        """Return the history of a contact loaded to an overlap."""
         return self.load(d, self.fresh())
 
     def given_back(self, d):
@@ -80,7 +81,7 @@ class Contact(certificates.Contact):
 
     @property
     def windows(self):
-        """Where the guard acts [d_max in units]."""
+        """Return the windows of the energy correction [d_max in units]."""
         rows = np.reshape(self.c[-3 * GUARD_WINDOWS :], (GUARD_WINDOWS, 3))
         return [(start / self.unit, end / self.unit) for start, end, _ in rows if end > 0.0]
 
@@ -95,9 +96,8 @@ def switched_off(name):
     return contact(name, as_printed=True)
 
 
-# Computed from the laws' equations independently of this package, to the digits shown. W
-# recoverable energy, U work done; d_max in units of first yield; restitution at 0.2, 1.77 and 10
-# m/s.
+# Computed from the equations of the laws independently of this package, to the digits shown:
+# recoverable energy W, work U, d_max in units of first yield; restitution at 0.2, 1.77, and 10 m/s.
 SPEEDS = (0.2, 1.77, 10.0)
 PRINTED = {
     "thornton": (1.0000, None, (0.8477, 0.5089, 0.3312)),
@@ -108,12 +108,12 @@ PRINTED = {
     "brake": (1.156, (5.90, 16.14), (0.9337, 1.0181, 0.7752)),
     "ma-liu": (1.0048, (1.0, 1.978), (0.9926, 0.8390, 0.6694)),
 }
-# With the guard; the laws that are not named as printed.
+# With the energy correction, except for laws marked as published.
 GUARDED = {name: values[2] for name, values in PRINTED.items()} | {
     "stronge": (1.0, 0.7379, 0.5266),
     "brake": (0.9337, 0.9979, 0.7752),
 }
-# Where the guard acts.
+# Windows of the energy correction.
 WINDOWS = {
     "ma-liu": [(1.0, 1.881)],
     "thornton": [],
@@ -131,14 +131,14 @@ def test_as_printed_a_law_returns_the_computed_share_of_the_work_and_more_on_a_w
     largest, window, _ = PRINTED[name]
     grid = made.unit * (1.0 + np.geomspace(1e-4, made.largest / made.unit - 1.0, 9000))
     share = np.array([made.given_back(d) / made.work(d) for d in grid])
-    # half a unit of the last digit; four digits where the value is 1.0000
+    # half a unit of the last digit; four digits for the value 1.0000
     assert share.max() == pytest.approx(largest, abs=5e-5 if largest < 1.01 else 5e-4)
     creates = grid[share > 1.0 + 1e-12] / made.unit
-    # the grid's ratio is 1.9e-3 per point
+    # the ratio of the grid is 1.9e-3 per point
     ends = [creates.min(), creates.max()] if creates.size else None
     assert ends == (window and near(list(window), 2e-3))
     if name == "ma-liu":
-        # it opens below zero
+        # it opens below zero overlap
         dents = [made.loaded(d)[1] / made.unit for d in grid[grid < 3.0 * made.unit]]
         assert min(dents) == pytest.approx(-0.0048, abs=5e-5)
 
@@ -155,11 +155,12 @@ def test_the_guard_acts_on_the_computed_windows(name):
     found = np.reshape(contact(name).windows, (-1, 2))
     assert found == pytest.approx(np.reshape(WINDOWS[name], (-1, 2)), abs=5e-4)
     if name == "kogut-etsion":
-        # at a jump of the force the bisection ends at neighbouring numbers
+        # at a jump of the force, the bisection ends at neighbouring numbers
         assert found[:, 0] == near([1.0, 6.0], 1e-14)
 
 
-# Where the window ends and a dent begins; of Ma and Liu for a ball in a socket too.
+# Overlaps at which the window ends and residual indentation begins, also for Ma and Liu with a ball
+# in a socket.
 @pytest.mark.plain
 @pytest.mark.parametrize(
     ("name", "inputs", "ends", "dent"),
@@ -180,10 +181,10 @@ def test_a_guarded_contact_leaves_no_dent_between_its_window_and_a_larger_overla
 
 @pytest.mark.plain
 def test_ma_and_lius_constants_of_the_chains_pair_are_the_printed_ones():
-    # d_y and d_p: Wang, Liu & Liu 2022, sec. 5.2, as printed
+    # published d_y and d_p: Wang, Liu & Liu 2022, sec. 5.2
     c = contact("ma-liu", psi=2.84, xi=13.0).c
     assert c[:2] == near((5.4822e-7, 4.6324e-5), 1e-5)
-    # K, c_1, c_2, c_3, F_p and k_1 recomputed from the equations, to the digits shown
+    # K, c_1, c_2, c_3, F_p, and k_1 recomputed from the equations, to the digits shown
     assert c[2] == near(4.877510e9, 2e-7)
     assert c[3:8] == near((2330562.833, 3086516.796, 0.7021678826, 743.0329575, 19111187.758), 1e-9)
     # F_y = (4/3) E sqrt(R) d_y^1.5 = 1.979819534 N
@@ -199,7 +200,7 @@ def test_the_constants_that_a_law_takes_where_none_are_given_are_the_published_o
     assert made.c == near(spelt_out.c, 1e-12)
     made = contact("kogut-etsion")
     assert made.law.overlap_limit(made.c) == near(110.0 * made.unit, 1e-14)
-    # the hardness is the one asked for, else the material's, else 2.8 yield stresses
+    # the hardness is the given one, otherwise that of the material, otherwise 2.8 yield stresses
     for hardness, factor, expected in (
         ({"hardness": 3e9}, 2.0, 1.8e9),
         ({"hardness": 3e9}, None, 3e9),
@@ -212,7 +213,7 @@ def test_the_constants_that_a_law_takes_where_none_are_given_are_the_published_o
 
 
 def restitution_by_energy(made, speed):
-    """The same from the closed forms alone: U(d_max) = m v^2/2, e^2 = W/U."""
+    """Return the restitution from the closed forms alone: U(d_max) = m v^2/2, e^2 = W/U."""
     kinetic = 0.5 * MASS * speed * speed
     d_max = brentq(lambda d: made.work(d) - kinetic, 1e-12, made.largest, xtol=1e-20, rtol=1e-14)
     return math.sqrt(made.given_back(d_max) / kinetic)
@@ -229,7 +230,8 @@ def test_the_restitution_from_energy_alone_is_the_computed_one(name):
 @pytest.mark.parametrize("name", on_grids(NAMES))
 def test_the_loading_force_is_continuous_unless_the_law_names_its_jumps(name):
     made = contact(name)
-    # points 4e-4 apart; a continuous force changes by n 4e-4, n = d F'/F at most 5; a jump is 5e-3
+    # points at distances of 4e-4; a continuous force changes by n 4e-4 with n = d F'/F of at most
+    # 5; a jump is 5e-3
     grid = np.exp(np.arange(math.log(0.1 * made.unit), math.log(made.largest), 4e-4))
     change = np.abs(np.diff(np.log([made.law.loading(d, made.c) for d in grid])))
     assert (change > 2e-3).sum() == len(made.law.jumps(made.c))
@@ -240,9 +242,9 @@ def test_the_loading_force_is_continuous_unless_the_law_names_its_jumps(name):
 def test_the_loading_work_is_the_integral_of_the_loading_force(name):
     made = contact(name)
     grid = [1e-6 * made.unit, *made.grid(12, 0.3)]
-    # from zero to the first point along Hertz
+    # from zero to the first point along the Hertz curve
     total = 0.4 * made.law.loading(grid[0], made.c) * grid[0]
-    # over a jump the quadrature takes itself for settled too early
+    # at a jump, the quadrature stops too early
     jumps = [jump for jump in made.law.jumps(made.c) if grid[0] < jump < grid[-1]]
     for a, b in pairwise(sorted([*grid, *jumps])):
         total += quad(
@@ -268,27 +270,29 @@ def test_unloading_begins_at_the_loading_force_and_ends_in_a_dent_that_is_never_
 @pytest.mark.parametrize("name", on_grids(NAMES))
 def test_what_is_lost_stays_lost_on_a_fine_grid_of_largest_overlaps(name):
     made = contact(name)
-    # and close to both sides of each window's ends
+    # also close to both sides of the ends of each window
     aside = np.geomspace(1e-13, 1e-4, 40)
     ends = made.unit * np.ravel(made.windows)
     close = np.outer(ends, [*(1.0 - aside), *(1.0 + aside)]).ravel()
     grid = np.unique([*made.grid(3000), *close])
     work = np.array([made.work(d) for d in grid])
     lost = work - [made.given_back(d) for d in grid]
-    # of U - W, two numbers near U
+    # of U - W, the difference of two numbers near U
     rounding = 3e-14 * work
     assert (lost >= -rounding).all() and (np.diff(lost) >= -rounding[1:]).all()
 
 
 def check_path(made, path):
-    """What a contact has lost for good, from the law's own curves, does not fall along a path."""
+    """Check that the permanent loss of a contact, from its curves, does not decrease along a
+    path."""
     law, c = made.law, made.c
     turns = [*(min(x * made.unit, 0.999 * made.largest) for x in path), 0.0]
     h, here, taken, lost = law.history_of(c), 0.0, 0.0, [0.0]
     for there in turns:
         before = law.energy(here, c, h)
         if there > h[0] and there > here:
-            # to the limit along the elastic curve, then along the virgin one, of closed-form work
+            # to the limit along the elastic curve, then along the virgin curve, whose work has a
+            # closed form
             taken += law.energy(h[0], c, h) - before
             taken += law.loading_work(there, c) - law.loading_work(h[0], c)
             h = law.update((there, 0.0, 0.0, 1.0), c, h)
@@ -300,10 +304,10 @@ def check_path(made, path):
     assert min(np.diff(lost)) >= -1e-12 * made.work(max(*turns, made.unit))
 
 
-# Yield stresses of a soft metal, of the chain's steel and of a very hard steel.
+# Yield stresses of a soft metal, of the steel of the chain, and of a very hard steel.
 YIELD_STRESSES = (30e6, YIELD_STRESS, 3e9)
 
-# Largest overlaps of a path, in units of first yield: over all branches, and close to first yield.
+# Largest overlaps of a path in units of first yield, over all branches and close to first yield.
 OVERLAPS = st.one_of(st.floats(0.0, 3.0).map(lambda x: 10.0**x), st.floats(0.5, 3.5))
 PATHS = st.lists(st.one_of(OVERLAPS, OVERLAPS, st.just(0.0)), min_size=2, max_size=14)
 
@@ -339,7 +343,7 @@ SOFTER = {"loading_stiffness": 1e7, "unloading_stiffness": 9e6}
 @pytest.mark.plain
 def test_inputs_that_make_no_law_are_refused():
     for name, inputs, message in (
-        # with C_a = 0 the overlap falls with the force beyond 2/K_c - 2 F_y = 196.114 N
+        # with C_a = 0, the overlap falls with the force beyond 2/K_c - 2 F_y = 196.114 N
         ("vu-quoc-zhang", {"C_a": 0.0, "K_c": 0.01}, "beyond 196.114 N"),
         (
             "vu-quoc-zhang",
@@ -370,7 +374,8 @@ def test_arrays_of_pairs_give_each_contact_the_coefficients_of_its_own_pair():
             assert both[:, k] == near(np.array(alone[k], dtype=float), 1e-12), name
 
 
-# A force above Hertz's, where the search begins upwards; without a term; a curvature near zero.
+# A force above the Hertz force, for which the search begins upwards; a case without a term; a
+# curvature near zero.
 @pytest.mark.plain
 @PLAIN_ALONE
 @pytest.mark.parametrize(
@@ -385,7 +390,7 @@ def test_vu_quoc_and_zhangs_force_solves_its_equation_for_rare_constants(f_y, c_
 
 
 def latching_chain(loading, unloading, mass, speed, end, n):
-    """Positions of n bodies with latching springs between them, integrated with DOP853.
+    """Return positions of n bodies with latching springs between them, integrated with DOP853.
 
     The first body strikes the others. The largest overlaps are unknowns of the equations: each
     grows with its overlap while the contact is loaded for the first time.
@@ -394,7 +399,7 @@ def latching_chain(loading, unloading, mass, speed, end, n):
     def slope(_, y):
         u, v, top = y[:n], y[n : 2 * n], y[2 * n :]
         d, rate = u[:-1] - u[1:], v[:-1] - v[1:]
-        # 1e-13 m, 1e-8 of the overlaps, above the error of the integration
+        # 1e-13 m is 1e-8 of the overlaps, above the error of the integration
         virgin = (d >= top - 1e-13) & (rate > 0.0)
         force = np.where(
             virgin,
@@ -413,7 +418,7 @@ def latching_chain(loading, unloading, mass, speed, end, n):
 @pytest.mark.long
 @pytest.mark.parametrize("restitution", [0.3, 0.65, 1.0])
 def test_walton_braun_has_the_restitution_and_duration_of_its_closed_form(restitution):
-    # Two half-quarters of oscillators with K_1 and K_2 = K_1/e^2.
+    # Two quarter periods of oscillators with K_1 and K_2 = K_1/e^2.
     loading, mass = 1e7, 2.25e-4
     impact = gc.impact(
         law="walton-braun",

@@ -1,5 +1,5 @@
-"""Logarithm, exponential and power of laws: their errors, their ends, and the same bits as
-plain Python and as the engine compiles them."""
+"""Logarithm, exponential, and power of laws: errors, limits, and equality of the plain and compiled
+forms."""
 
 import math
 
@@ -12,14 +12,15 @@ from granchain.contact.elementary import LARGEST, SMALLEST, exp, log, over, powe
 from granchain.jit.compile import OPTIONS, fingerprint, frozen, jitable, rows
 from granchain.jit.reach import LOWERED
 
-# What the functions promise in their docstrings.
+# The errors that the docstrings of the functions guarantee.
 LOG_ERROR, EXP_ERROR, POWER_ERROR, NEAR_POWER_ERROR = 3e-16, 2e-16, 2e-15, 4e-16
-# A long double has 64 bits or more: its functions' last digits are a thousandth of these errors.
+# A long double has 64 bits or more, so the errors of its functions are a thousandth of these
+# errors.
 WIDE = np.finfo(np.longdouble).nmant >= 63
 
 
 def swept(function):
-    """Function over rows, compiled as the engine compiles a sweep."""
+    """Return a function over rows, compiled as the engine compiles a sweep."""
     (copy,) = frozen(function)
     if copy.__code__.co_argcount == 1:
 
@@ -56,16 +57,17 @@ def compiled():
 
 
 def bits(values):
-    """Of each double; of every nan the same."""
+    """Return the bits of each double; all nans are equal."""
     return np.where(np.isnan(values), np.nan, values).view(np.uint64)
 
 
 def any_doubles(draw, n):
-    """All patterns of bits alike: normal and subnormal numbers of both signs, infinities, nan."""
+    """Return doubles with random bits: normal and subnormal numbers of both signs, infinities,
+    nan."""
     return draw.integers(0, 2**64, n, dtype=np.uint64).view(np.float64)
 
 
-# Where a function takes another way, and what is no usual number.
+# Arguments at which a function uses another branch, and special numbers.
 PLACES = np.array(
     [
         0.0, 5e-324, SMALLEST, LARGEST, math.inf, math.nan, 1.0, 2.0, elementary.ROOT_OF_HALF,
@@ -81,7 +83,7 @@ EDGES = np.concatenate([BOTH_SIDES, -BOTH_SIDES])
 
 
 def arguments(draw, n):
-    """n arguments of each function: a third any doubles, the others where it does not overflow."""
+    """Return n arguments of each function: a third any doubles, the others without overflow."""
     some, rest = n // 3, n - n // 3
     edges = np.meshgrid(EDGES, EDGES)
     x = np.exp(draw.uniform(-708.0, 709.0, rest))
@@ -120,7 +122,7 @@ def test_on_bits_and_by_frexp_and_ldexp_of_plain_python_the_bits_are_the_same(n,
 
 
 def largest_error(found, exact):
-    """Relative, where the exact value is a normal number and not 0."""
+    """Return the largest relative error where the exact value is a normal number and not 0."""
     size = np.abs(exact)
     normal = (size >= SMALLEST) & (size < 2.0**1023)
     return float((np.abs(found.astype(np.longdouble) - exact)[normal] / size[normal]).max())
@@ -128,11 +130,11 @@ def largest_error(found, exact):
 
 @pytest.mark.skipif(not WIDE, reason="no long double here that is wider than a double")
 def test_errors_are_as_promised(compiled):
-    # 2e5 arguments each; seed: any
+    # 2e5 arguments each; the seed is arbitrary
     draw, n = np.random.default_rng(30), 100_000
     wide = np.longdouble
     near, far = draw.uniform(0.5, 2.0, n), np.exp(draw.uniform(-708.0, 709.0, n))
-    # ever nearer to 1, from both sides
+    # ever closer to 1, from both sides
     nearest = 1.0 + draw.choice([-1.0, 1.0], n) * 10.0 ** draw.uniform(-16.0, -1.0, n)
     for x in (near, far, nearest):
         closed = x != 1.0
@@ -150,7 +152,7 @@ def test_errors_are_as_promised(compiled):
         scale = np.log(x)
         for most, allowed in ((709.0, POWER_ERROR), (10.0, NEAR_POWER_ERROR)):
             y = draw.uniform(-most, most, n) / scale
-            # a long double's power: its logarithm has 11 bits more, of which 709 takes 10
+            # power of a long double: its logarithm has 11 more bits, of which 709 takes 10
             exact = (
                 np.exp(y.astype(wide) * np.log(x.astype(wide)))
                 if most < 100.0
@@ -241,7 +243,7 @@ def test_loops_over_rows_take_them_in_whole_vectors(compiled):
 @pytest.mark.plain
 def test_the_fingerprint_covers_the_form_on_bits(monkeypatch):
     def law():
-        # each time another function: of a known one the engine looks at what may change
+        # another function each time, because the engine checks a known function for changes
         return lambda x: elementary.log(x)
 
     before = fingerprint(law())

@@ -1,4 +1,5 @@
-"""Walls, loads, gravity, drives, unlike beads: rows at rest stay, moving ones balance."""
+"""Walls, loads, gravity, drives, and different beads: chains at rest stay at rest, and moving
+chains conserve energy."""
 
 from types import SimpleNamespace
 
@@ -39,7 +40,8 @@ LOADED_ROWS = {
     ),
 }
 
-# Every law has a loop of its own for drives: that of the cases at once, the others in the long run.
+# Every law has a separate loop for drives: the laws of the cases run in the short run, and the
+# others in the long run.
 LATER = ("hertz", "ma-liu", "tsuji", "wang-liu-viscous")
 
 
@@ -48,9 +50,9 @@ def test_a_static_start_stays_at_rest_for_100000_steps(name):
     chain = LOADED_ROWS[name]()
     state = run_row(chain, "hertz", 1e-2, 1e-7)
     assert state.time_step.n_steps == 100_000
-    # within 1e-12 of a bead's radius
+    # within 1e-12 of the radius of a bead
     assert np.abs(state.bodies.u).max() < 1e-12 * RADIUS
-    # and the contacts carry the static forces: residual below 1e-9 of the largest
+    # and the contacts carry the static forces: the residual is below 1e-9 of the largest force
     expected = chain.static_forces()
     assert np.abs(state.contacts.force[: expected.size] - expected).max() < 1e-9 * expected.max()
     assert expected.max() > 0.0
@@ -68,14 +70,14 @@ def test_the_static_start_of_many_kinds_has_the_same_bits_as_that_of_few():
         contacts_of(laws()["hertz"], chain, inputs_for("hertz")).overlaps for chain in (long, short)
     )
     assert many.size > PLAIN_KINDS > few.size
-    # the same weights stand on the first contacts of both
+    # the first contacts of both chains carry the same weight
     assert (many[: few.size - 1] == few[:-1]).all()
 
 
 @pytest.mark.plain
 def test_the_largest_force_of_a_law_without_one_is_not_named():
     class Broken(ContactLaw):
-        """Divides by zero at its largest overlap; without a name it is no law of the registry."""
+        """Law that divides by zero at its largest overlap; without a name it is not registered."""
 
         history_of = staticmethod(lambda c: ())
         force = staticmethod(lambda overlap, rate, c, h: 1.0 / (overlap - 1.0))
@@ -94,11 +96,12 @@ def test_loads_that_the_row_or_its_law_cannot_carry_are_refused():
         r"here 56\d{4} N\. Reduce",
     ):
         contacts_of(laws()["hertz"], standing_row(4, precompression=1e6), inputs_for("hertz"))
-    # wang-liu-hysteretic jumps from 1.98 to 8.88 N at its elastic limit: 5 N at no overlap
+    # wang-liu-hysteretic jumps from 1.98 to 8.88 N at its elastic limit: no overlap has 5 N
     jumping = "wang-liu-hysteretic"
     with pytest.raises(CaseError, match=jumping):
         contacts_of(laws()[jumping], standing_row(4, precompression=5.0), inputs_for(jumping))
-    # a law that ends before the radius carries nothing beyond, and no step is made for there
+    # a law that ends before the radius carries nothing beyond its limit, and no step is computed
+    # there
     ending, row = "kogut-etsion", steel_row(4, 1e3, material=(HARD_STEEL,))
     contacts = contacts_of(laws()[ending], row, inputs_for(ending))
     limit = f"{contacts.model.functions.overlap_limit(tuple(contacts.c[:, 1])):.4g}"
@@ -113,7 +116,7 @@ def test_wall_against_bead_has_the_known_ratios_to_bead_against_bead():
     chain = standing_row(3, WALL, WALL)
     contacts = contacts_of(laws()["ma-liu"], chain, inputs_for("ma-liu"))
     wall, bead = contacts.c[:, 0], contacts.c[:, 1]
-    # R = R_bead against R_bead/2, E the same: K sqrt 2, d_y 2, F_y 4 times as large
+    # R = R_bead compared with R_bead/2, with equal E: K is sqrt 2, d_y 2, and F_y 4 times as large
     assert wall[2] / bead[2] == pytest.approx(np.sqrt(2.0), rel=1e-12)
     assert wall[0] / bead[0] == pytest.approx(2.0, rel=1e-12)
     assert (wall[2] * wall[0] ** 1.5) / (bead[2] * bead[0] ** 1.5) == pytest.approx(4.0, rel=1e-12)
@@ -125,8 +128,9 @@ def test_wall_against_bead_has_the_known_ratios_to_bead_against_bead():
     assert rigid / soft == pytest.approx(2.0, rel=1e-12)
 
 
-# Seconds of a driven run, a few contact times of the struck chain; loads [N]; where the tables
-# begin and end, in parts of the run: a case asks for tables that cover it, a chain does not.
+# Duration of a driven run [s], a few contact times of the struck chain; loads [N]; start and end of
+# the tables as fractions of the run: a case requires tables that cover the run, and a chain does
+# not.
 DRIVEN_END = 1.2e-4
 PRESSED = [20.0, 20.0, 0.0]
 COVERING = [(0.0, 1.0), (-0.3, 1.2)]
@@ -134,16 +138,18 @@ ANYWHERE = [*COVERING, (0.0, 0.63), (0.21, 0.77)]
 
 
 def random_drive(rng, kind, spans):
-    """A smooth random table with speed and curvature at its first row: four sines of random
-    phase, as the magnitudes of a struck chain."""
+    """Return a smooth random table with speed and curvature at its first row.
+
+    It is a sum of four sines with random phases, with the magnitudes of a struck chain.
+    """
     first, last = spans[rng.integers(len(spans))]
     time = np.linspace(first, last, rng.integers(4, 60)) * DRIVEN_END
-    # the wall stands at the row's end as the run begins, moving or not
+    # the wall is at the end of the row when the run begins, moving or not
     time -= time[np.argmin(np.abs(time))] if first < 0.0 else 0.0
     at_start = max(time[0], 0.0)
     value = np.zeros(time.size)
     for _ in range(4):
-        # half to four periods in 400 us, the time in which a wave crosses some 60 beads
+        # half a period to four periods in 400 us, the time in which a wave crosses about 60 beads
         omega, phase = 2.0 * np.pi * rng.uniform(0.5, 4.0) / 4e-4, rng.uniform(0.0, 2.0 * np.pi)
         value += rng.normal() * (np.sin(omega * time + phase) - np.sin(omega * at_start + phase))
     scale = 4e-6 if kind == "displacement" else 30.0
@@ -151,7 +157,7 @@ def random_drive(rng, kind, spans):
 
 
 def randomly_driven(seed, spans):
-    """Twelve beads, pressed or touching, driven at one end or both."""
+    """Return twelve beads, compressed or touching, driven at one end or both."""
     rng = np.random.default_rng(seed)
     which = ("left", "right", "both")[rng.integers(3)]
     kinds = [("displacement", "force")[int(rng.random() < 0.25)] for _ in range(2)]
@@ -164,7 +170,7 @@ def randomly_driven(seed, spans):
 
 
 def each(few, many):
-    """Laws and seeds of tables, at once and in the long run."""
+    """Return laws and seeds of tables, for the short and the long run."""
     first = pytest.param("hertz", range(few), id="few-hertz")
     seeds = range(few, many)
     return [first] + [
@@ -189,7 +195,8 @@ def test_the_ledger_closes_under_drives_of_random_tables(law, seeds, figure):
 
 
 def velocities_over_time(chain, law, factor, unit):
-    """At 96 instants, with `factor` times a step of which `unit` times 120 are the run."""
+    """Return velocities at 96 instants with `factor` times a step; the run has 120 times `unit`
+    steps."""
     contacts = contacts_of(laws()[law], chain, inputs_for(law))
     n_steps = round(120 * unit / factor)
     step = TimeStep(DRIVEN_END / n_steps, n_steps, np.inf, "")
@@ -201,8 +208,8 @@ def velocities_over_time(chain, law, factor, unit):
 @pytest.mark.promise("N4")
 @pytest.mark.parametrize(("law", "seeds"), each(3, 10))
 def test_the_motion_under_drives_of_random_tables_converges_with_order_two(law, seeds, figure):
-    # where the force jumps at each onset, rows at ten automatic steps are not yet where the error
-    # is that of the second order alone
+    # if the force jumps at each onset, the error at ten automatic steps is not yet of second order
+    # alone
     coarsest = 2.0 if law == "wang-liu-viscous" else 10.0
     steps = [coarsest * factor for factor in (1.0, 0.5, 0.2, 0.1, 0.05)]
     for seed in seeds:
@@ -234,7 +241,7 @@ def driven_at(side, drive):
 @PLAIN_ALONE
 @pytest.mark.parametrize(("side", "contact"), [("left", 0), ("right", 2)])
 def test_a_table_that_begins_at_speed_starts_the_wall_at_that_speed(side, contact):
-    # v t, from a row that stands pressed: at t = 0 the dashpot of the end contact feels v
+    # v t, from a compressed row at rest: at t = 0, v acts on the dashpot of the end contact
     push = End("displacement", None, np.array([0.0, 1e-5]), np.array([0.0, 1e-6]))
     recording = Recording(sensor_contacts=(contact,), interval=1e-7, energy_interval=1e-6)
     state = run_row(driven_at(side, push), "tsuji", 4e-6, 1e-7, recording=recording)
@@ -249,7 +256,8 @@ def test_a_table_that_begins_at_speed_starts_the_wall_at_that_speed(side, contac
 @PLAIN_ALONE
 @pytest.mark.parametrize("pressed", [0.0, 20.0])
 def test_a_wall_that_starts_between_two_steps_is_met_once(pressed):
-    # from 1.33 us on at .1 m/s: a touching contact closes then, a pressed one feels the speed then
+    # from 1.33 us on at 0.1 m/s: a touching contact closes then, and the speed acts on a compressed
+    # contact then
     time = np.array([13.3e-7, 150e-7])
     push = End("displacement", None, time, 0.1 * (time - time[0]))
     row = standing_row(2, push, WALL, precompression=pressed)
@@ -258,6 +266,6 @@ def test_a_wall_that_starts_between_two_steps_is_met_once(pressed):
         for n_steps in (50, 100, 200, 400)
     ]
     errors = [np.abs(end - ends[-1]).max() / 0.1 for end in ends[:-1]]
-    # order two against its own reference: (64 - 1)/(4 - 1) = 21 from the first to the last
+    # order two compared with its own reference: (64 - 1)/(4 - 1) = 21 from the first to the last
     assert errors[0] < 1e-3
     assert 10.0 < errors[0] / errors[2] < 40.0

@@ -1,11 +1,11 @@
-"""Every law has its equation in docs/equations, written from its source, and computes what it says.
+"""Every law has its published equation in docs/equations, and agrees with it.
 
-The equation's symbols take their values from the inputs of the law and the quantities of the pair;
-the law's own functions, in plain Python, are evaluated beside it at random overlaps, rates, inputs
-and pairs. What is compared is the force on loading, at any rate and, where a law has a dent, on
-unloading from random largest overlaps. A law that its source states as the overlap of a force is
-compared at the law's force, and an equation that is to be solved holds at the law's solution.
-"""
+The symbols of the equation get their values from the inputs of the law and the quantities of the
+pair. The functions of the law, in plain Python, are evaluated at random overlaps, rates, inputs,
+and pairs. The tests compare the loading force at any rate and, for a law with residual indentation,
+the unloading force from random largest overlaps. If the source gives the overlap as a function of
+the force, the overlaps are compared at the force of the law. An equation that must be solved must
+hold at the solution of the law."""
 
 import math
 import random
@@ -19,18 +19,18 @@ from granchain.contact.guard import GUARD, Elastoplastic
 from granchain.contact.pair import PAIR_QUANTITIES, Pair, yield_overlap
 
 DOCS = Path(__file__).parents[1] / "docs"
-# Rounding: an equation and a law take some twenty operations each, of 1e-16, and subtract overlaps
-# and forces of one size. The largest difference over 360 random contacts of every law was below
-# 2e-14 of the force, or of the overlap where the law states that.
+# Rounding: an equation and a law consist of about twenty operations each, with errors of 1e-16, and
+# subtract overlaps and forces of similar size. The largest difference over 360 random contacts of
+# every law was below 2e-14 of the force, or of the overlap if the source gives the overlap.
 CLOSE = 1e-13
-# Play of a cylinder in another: on each side of where Pereira et al. change their fits.
+# Clearance of a cylinder in another, on each side of the limit between the fits of Pereira et al.
 CLEARANCES = (1e-4, 6e-4, 2e-3)
 CONTACTS, OVERLAPS = 2 * len(CLEARANCES), 9
 
 
 @pytest.fixture
 def equations(monkeypatch):
-    """The package in docs/; sympy takes its time."""
+    """Return the package in docs/; sympy is slow to load."""
     monkeypatch.syspath_prepend(str(DOCS))
     import equations
 
@@ -38,7 +38,7 @@ def equations(monkeypatch):
 
 
 def random_pair(rng, clearance):
-    """Two bodies about those of the steel chain, body 1 the larger one."""
+    """Return two bodies similar to those of the steel chain; body 1 is the larger one."""
     about = lambda middle: middle * math.exp(rng.uniform(-0.4, 0.4))  # noqa: E731
     radius_2 = about(2.38e-3)
     radius_1 = radius_2 + clearance * rng.uniform(0.8, 1.2)
@@ -57,8 +57,11 @@ def random_pair(rng, clearance):
 
 
 def random_inputs(law, pair, rng, place):
-    """Inputs about the example's, as the source has them: the published damping, a contact that
-    may pull, no guard, length and clearance of the pair."""
+    """Return inputs near the example inputs, as in the source.
+
+    The damping is the published one, a contact may pull, there is no energy correction, and length
+    and clearance are those of the pair.
+    """
     inputs = example_inputs(law)
     special = {
         "restitution": rng.uniform(0.36, 0.97),
@@ -80,7 +83,8 @@ def random_inputs(law, pair, rng, place):
 
 
 def known_values(package, equation, pair, inputs):
-    """The values of an equation's symbols that the law's inputs and the pair hold."""
+    """Return the values of the symbols of an equation that are inputs of the law or quantities of
+    the pair."""
     contact = getattr(inputs, "contact", "internal")
     known = {
         package.notation.external: contact == "external",
@@ -119,8 +123,8 @@ def test_a_law_computes_what_its_equation_says(name, equations):
         )
         for residual in equation.implicit:
             contact.solves(residual, law, inputs)
-        # from below first yield to beyond full plasticity, or over what steel beads reach; and on
-        # both sides of a jump of the force
+        # from below first yield to beyond full plasticity, or over the overlaps of steel beads, and
+        # on both sides of a jump of the force
         first, decades = (
             (0.5 * law.elastic_limit(c) or 1e-8, 2.3)
             if issubclass(law, Elastoplastic)
@@ -139,7 +143,7 @@ def test_a_law_computes_what_its_equation_says(name, equations):
                 for place, quantity in enumerate(law.history):
                     for symbol in equations.symbols_of(equation):
                         if equation.meaning(symbol).key == quantity.name:
-                            # a memory, between fresh and relaxed
+                            # a memory between fresh and relaxed
                             known = rng.random() * d
                             h = (*h[:place], known, *h[place + 1 :])
                             contact.known[symbol] = known
@@ -159,25 +163,26 @@ class Contact:
         )
 
     def says(self, wanted, **variables):
-        """What the equation says at these values of the variables."""
+        """Return the result of the equation at these values of the variables."""
         values = {getattr(self.notation, name): value for name, value in variables.items()}
         if self.equation.millimetres:
             values[self.notation.d] *= 1e3
         return self.equation.value(wanted, self.known | values)
 
     def compare(self, d, rate, h):
-        """Force at an overlap and a rate; or overlap at the law's force."""
+        """Compare the force at an overlap and a rate, or the overlap at the force of the law."""
         force = self.functions.force(d, rate, self.c, h)
         if self.notation.d in self.equation.definitions:
             assert self.says(self.notation.d, F=force) == pytest.approx(d, rel=CLOSE)
             return
-        # against the parts of the force, which may cancel: the elastic one, and what the rate adds
+        # relative to the parts of the force, which may cancel: the elastic part, and the part of
+        # the rate
         at_rest = self.functions.force(d, 0.0, self.c, h)
         size = abs(at_rest) + abs(force - at_rest)
         assert self.says(self.notation.F, d=d, rate=rate) == pytest.approx(force, abs=CLOSE * size)
 
     def with_dent(self, d_max, rng):
-        """Force on loading up to a largest overlap, and on unloading from there."""
+        """Compare the loading force up to a largest overlap, and the unloading force from there."""
         c, functions, notation = self.c, self.functions, self.notation
         h = functions.history_of(c)
         if functions.needs_update(d_max, 0.0, c, h):
@@ -197,7 +202,10 @@ class Contact:
         )
 
     def solves(self, residual, law, inputs):
-        """The law's damping factor is the root: Newton's step from it is rounding, in 40 digits."""
+        """Check that the damping factor of the law is the root.
+
+        Newton's step from it is a rounding error, with 40 digits.
+        """
         import mpmath
 
         with mpmath.workdps(40):

@@ -1,4 +1,4 @@
-"""Equivalence: the inputs with which one law does in a chain what another one does."""
+"""Equivalence: the inputs with which one law gives the results of another law in a chain."""
 
 import json
 
@@ -23,11 +23,11 @@ def test_laws_whose_damping_factors_coincide_tie_at_different_restitutions():
     found = gc.equivalent(short(), laws=["hunt-crossley", {"law": "flores"}])
     assert found["law"].tolist() == ["hunt-crossley", "flores"] and found.rank.tolist() == [1, 1]
     assert found[0].per_bead == pytest.approx(found[1].per_bead, abs=1e-4)
-    # chi = 3/2 K (1 - e)/v of Hunt and Crossley against 8/5 K (1 - e)/(e v) of Flores et al.: one
-    # factor where (1 - e_f)/e_f = 15/16 (1 - e_h)
+    # chi = 3/2 K (1 - e)/v of Hunt and Crossley, and 8/5 K (1 - e)/(e v) of Flores et al., are
+    # equal if (1 - e_f)/e_f = 15/16 (1 - e_h)
     first, second = (one.inputs["restitution"] for one in found)
     assert (1.0 - second) / second == pytest.approx(15.0 / 16.0 * (1.0 - first), rel=1e-3)
-    # what is left, from runs of their own
+    # the residual from independent runs
     reference, stand_in = (gc.run(case) for case in (short(), found[1].case))
     peaks = [
         np.array([sensor.peak for sensor in analysis.summary(result).sensors])
@@ -45,7 +45,7 @@ def test_an_input_is_found_from_arrivals_and_from_traces(measure):
     (found,) = gc.equivalent(
         short(), laws=["ma-liu"], free={"contact.psi": (2.0, 4.0)}, measure=measure
     )
-    # the case's own
+    # the law of the case
     assert found.inputs["psi"] == found.case.contact.psi == pytest.approx(2.84, rel=1e-4)
     assert found.residual < 1e-5 and len(found.per_bead) == 3
 
@@ -62,16 +62,16 @@ def test_several_inputs_are_found_together():
 
 @pytest.mark.long
 def test_inputs_that_are_not_told_apart_are_named():
-    # Below full plasticity, which no contact reaches here, Ma and Liu's force is d (c1 + c2
-    # ln(d/d_y)) + c3. At d_y force and slope go on as Hertz's: psi and xi are two ways to write the
-    # one number that is left.
+    # Below full plasticity, which no contact reaches here, the force of Ma and Liu is d (c1 + c2
+    # ln(d/d_y)) + c3. At d_y, force and slope continue those of Hertz, so psi and xi are two forms
+    # of the one remaining number.
     (found,) = gc.equivalent(short(), laws=["ma-liu"], free={"psi": (2.0, 4.0), "xi": (5.0, 30.0)})
     assert found.residual < 1e-5 and not found.minima
     assert any("psi and xi are not distinguishable" in message for message in found.messages)
 
 
 def faked(monkeypatch, peak_off, key="restitution"):
-    """Runs replaced by peaks that are off by a function of an input from those under ma-liu."""
+    """Replace runs by peaks that differ from those of ma-liu by a function of an input."""
 
     def evaluated(cases, measures, threads, interruptible):
         offsets = [
@@ -92,7 +92,7 @@ def faked(monkeypatch, peak_off, key="restitution"):
 
 
 def test_several_minima_are_said(monkeypatch):
-    # 0.01 at 0.3 and 0.02 at 0.7, 0.41 between them
+    # 0.01 at 0.3, 0.02 at 0.7, and 0.41 between them
     faked(monkeypatch, lambda e: min(0.01 + 10.0 * (e - 0.3) ** 2, 0.02 + 10.0 * (e - 0.7) ** 2))
     (found,) = gc.equivalent(short(), laws=["flores"])
     assert found.inputs["restitution"] == pytest.approx(
@@ -106,7 +106,7 @@ def test_several_minima_are_said(monkeypatch):
 
 
 def test_a_range_that_ends_flat_has_no_other_minimum_there(monkeypatch):
-    # 0.01 at 100, and 0.5 from 500 on but for what rounding leaves
+    # 0.01 at 100, and 0.5 from 500 on, except for rounding
     def off(chi):
         return min(0.01 + np.log10(chi / 100.0) ** 2, 0.5 + 1e-9 * np.sin(1e3 * np.log(chi)))
 
@@ -171,7 +171,7 @@ def test_the_command_prints_and_keeps_what_the_function_finds(tmp_path, monkeypa
     assert case_as_given(stated, "") == case and kept[0].case == found[0].case
     assert kept[0].free == free and kept[0].inputs == found[0].inputs
     assert kept["contact.restitution"].tolist() == [one.inputs["restitution"] for one in kept]
-    # all that figure, report, and sources take is in the file
+    # the file contains everything that figure, report, and sources use
     assert (tmp_path / "ranking.png").exists() and gc.figures.fit(kept).axes[0].has_data()
     assert obeyed("plot", "kept.h5").out == "kept-fit.png\n"
     page = gc.report("kept.h5").decode()
@@ -195,9 +195,9 @@ def test_six_laws_on_the_steel_chain():
     tied = {one.law: one for one in found if one.law in coinciding}
     ranks = dict(zip(found["law"].tolist(), found.rank.tolist(), strict=True))
     assert {ranks[law] for law in tied} == {1}
-    # The value that was asked for, of the largest samples (5.5664e-2 at the automatic step); those
-    # of the parabolas through them are 2e-4 closer to the peaks, and leave 5.5679e-2, 5.5676e-2 at
-    # a fifth of the step.
+    # The requested value is of the largest samples (5.5664e-2 at the automatic step). Values of
+    # parabolas through the samples are 2e-4 closer to the peaks, and give 5.5679e-2, and 5.5676e-2
+    # at a fifth of the step.
     assert [one.residual for one in tied.values()] == pytest.approx([5.566e-2] * 4, rel=5e-4)
     restitutions = sorted(one.inputs["restitution"] for one in tied.values())
     assert min(np.diff(restitutions)) > 2e-5

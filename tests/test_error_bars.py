@@ -1,5 +1,6 @@
-"""The error bars of `verify` cover the true errors of peaks and arrivals, over random cases of
-every law, and are not far wider."""
+"""The error bars of `verify` cover the true errors of peaks and arrivals, and are not much wider.
+
+The cases are random, with every law."""
 
 import sys
 
@@ -12,20 +13,23 @@ from granchain.analysis.results import measured_pulses
 from granchain.simulation import prepare
 from granchain.verification import verify
 
-# Divisor of the case's step for the true value: of order two, 1/256 of the error is left.
+# Divisor of the step of the case for the true value: with order two, 1/256 of the error remains.
 REFINED = 16.0
-# Samples of that run: thousands in the width of a pulse.
+# Number of samples of that run: thousands per width of a pulse.
 SAMPLES = 1_000_000
-# Neighbouring samples of the refined run that differ by so much, relative to the peak, lie on both
-# sides of a jump: the top of a smooth pulse is flat.
+# Neighbouring samples of the refined run that differ by this much, relative to the peak, are on
+# both sides of a jump, because the top of a smooth pulse is flat.
 JUMP = 1e-3
-# Laws whose loops other short tests compile: elastic, dented, each dashpot, a jump.
+# Laws whose loops other short tests compile: elastic, with residual indentation, each dashpot, and
+# with a jump.
 FEW = ("hertz", "ma-liu", "flores", "tsuji", "wang-liu-viscous")
 
 
 def exact_peak(fine, sensor):
-    """Peak [N] and arrival [s] of a refined run, and what its samples leave open of each: at a jump
-    the largest sample, and no parabola."""
+    """Return peak [N] and arrival [s] of a refined run, and their remaining errors.
+
+    At a jump, the peak is the largest sample, and no parabola is used.
+    """
     force = fine.sensor_force[:, sensor]
     pulse = measured_pulses(fine).record(sensor)
     i = pulse.sample
@@ -36,8 +40,10 @@ def exact_peak(fine, sensor):
 
 
 def seen_in(cases):
-    """Of every sensor of every case: kind of the law, whether it jumps, errors and bars, of step
-    and samples together, relative to peak and arrival."""
+    """Return for every sensor of every case the kind of law, whether it jumps, and errors and bars.
+
+    They include step and samples, and are relative to peak and arrival.
+    """
     seen = []
     for case in cases:
         found, like = verify(case), {"kind": kind_of(case.contact.law), "jumps": jumps(case)}
@@ -60,7 +66,7 @@ def seen_in(cases):
 
 
 def report(seen, among, figure, least, medians=True):
-    """How many errors are covered, and how wide the bars are."""
+    """Return the fraction of covered errors, and the width of the bars."""
     for what in ("peak", "arrival"):
         errors, bars = (
             np.array([one[f"{what} {part}"] for one in seen]) for part in ("error", "bar")
@@ -68,17 +74,17 @@ def report(seen, among, figure, least, medians=True):
         errors = np.maximum(errors, 0.0)
         figure(f"{what}s covered, of {len(seen)}, {among}", np.mean(errors <= bars), at_least=least)
         if medians:
-            # a bar can be no smaller than the error that it covers
+            # a bar cannot be smaller than the error that it covers
             told = f"median bar of {what}s over their median error, {among}"
             figure(told, np.median(bars) / np.median(errors), at_least=1.0, at_most=4.0)
 
 
-# Every step sampled, where all of the error is that of the step; and the interval as drawn.
+# Every step is sampled, so that the complete error is due to the step; and the drawn interval.
 EVERY, DRAWN = "every step sampled", "samples 0.2 to 4 us apart"
 
 
 def every_step(cases):
-    """The cases, with every step sampled."""
+    """Return the cases with every step sampled."""
     for case in cases:
         yield case.replace(**{"sensors.interval": prepare(case)[2].value})
 
@@ -112,7 +118,7 @@ def test_the_error_bars_cover_the_errors_of_many_random_cases_of_every_law(sampl
 def test_the_error_bars_cover_the_errors_where_not_every_step_can_be_saved(
     values, figure, monkeypatch
 ):
-    # some samples between the case's own, and none
+    # some samples between those of the case, and none
     monkeypatch.setattr(sys.modules[verify.__module__], "COMPARED_VALUES", values)
     seen = seen_in(random_cases(20, 11, FEW, beads=(8, 12), bare=True))
     report(seen, f"20 random cases of five laws, {values} samples saved at most", figure, 0.95)

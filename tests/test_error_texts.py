@@ -1,4 +1,6 @@
-"""Every error has a test that knows its words, by the source of the package and the tests."""
+"""Every error message has a test that contains its words.
+
+The source of the package is compared with the tests."""
 
 import ast
 import re
@@ -16,13 +18,13 @@ ERRORS = {
     for name, kind in vars(errors).items()
     if isinstance(kind, type) and issubclass(kind, Exception)
 }
-# As many letters of a sentence as no other text has by chance; a sentence whose longest piece is
-# shorter than the next passes on another error's words.
+# Number of letters of a message that no other text has by chance. If the longest piece of a message
+# is shorter than the second number, the words of another error count.
 KNOWN, OWN = 14, 24
 
 
 def pieces(node):
-    """The words of a sentence, between what is filled in."""
+    """Return the words of a message between the filled-in values."""
     if isinstance(node, ast.Constant):
         return [node.value] if isinstance(node.value, str) else []
     if isinstance(node, ast.JoinedStr):
@@ -42,7 +44,7 @@ def is_name(node, *names):
 
 @cache
 def package():
-    """Every raise and every call of the package, with its file and line."""
+    """Return every raise and every call of the package, with its file and line."""
     return [
         (f"{path.relative_to(PACKAGE)}:{node.lineno}", node)
         for path in sorted(PACKAGE.rglob("*.py"))
@@ -52,7 +54,7 @@ def package():
 
 
 def messages():
-    """Where an error of ours is raised, and its message."""
+    """Return the locations at which errors of the package are raised, and their messages."""
     for where, node in package():
         call = node.exc if isinstance(node, ast.Raise) else None
         if isinstance(call, ast.Call) and is_name(call.func, *ERRORS) and call.args:
@@ -62,7 +64,7 @@ def messages():
 @pytest.mark.guard
 @pytest.mark.promise("I2")
 def test_the_words_of_every_error_stand_in_a_test(figure):
-    # without the backslashes of patterns, and strings in several lines in one
+    # without the backslashes of patterns, and with strings over several lines joined
     joined = re.sub(
         r'"\s*\n\s*[rf]*"', "", "".join(path.read_text() for path in TESTS.glob("test_*.py"))
     ).replace("\\", "")
@@ -87,10 +89,10 @@ def test_the_words_of_every_error_stand_in_a_test(figure):
     )
 
 
-# location: problem. Requirement. Fix. A value that is filled in is \0; it may end a sentence.
+# location: problem. Requirement. Fix. A filled-in value is \0; it may end a sentence.
 FORM = re.compile(r"([^:]|:(?! ))+: .*[^ ][.?] [A-Z\0\"(].*[.?\0]", re.DOTALL)
 WITHOUT_LOCATION = re.compile(r".*[^ ][.?] [A-Z\0\"(].*[.?\0]", re.DOTALL)
-# Errors that their caller puts behind the location, or that end a search or a run.
+# Errors whose caller adds the location, or that end a search or a run.
 LOCATED = (
     "measured/columns.py", "measured/folder.py", "measured/headings.py", "measured/text.py",
     "studies/measures.py",
@@ -103,7 +105,7 @@ OTHERS = (
 
 
 def composed(node):
-    """The message of an error, \0 in place of what is filled in."""
+    """Return the message of an error with a placeholder for each filled-in value."""
     if isinstance(node, ast.Constant):
         return str(node.value)
     if isinstance(node, ast.JoinedStr):
@@ -136,7 +138,7 @@ def test_every_error_has_a_location_a_problem_and_a_requirement(figure):
 
 
 def first_text(node):
-    """The beginning of a text; "A" if it is not written in the call."""
+    """Return the beginning of a text; "A" if it is not a literal in the call."""
     if isinstance(node, ast.JoinedStr):
         return first_text(node.values[0])
     if isinstance(node, ast.IfExp | ast.BinOp):

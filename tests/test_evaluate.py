@@ -1,4 +1,4 @@
-"""`gc.evaluate`: many cases, and what is measured of each of them."""
+"""`gc.evaluate`: many cases and their measures."""
 
 import json
 import signal
@@ -25,7 +25,7 @@ SPEEDS = (0.5, 0.8, 1.2, 1.77)
 
 
 def speeds(*values, **changes):
-    """One short chain for each striker speed."""
+    """Return one short chain for each striker speed."""
     case = short(**changes)
     return [case.replace({"striker.speed": speed}) for speed in values]
 
@@ -36,7 +36,7 @@ def last_speed(result):
 
 @pytest.fixture
 def computed(monkeypatch):
-    """Indices of the members that are computed from now on."""
+    """Return the indices of the members that are computed from now on."""
     places = []
 
     def recording(cases, those, *more):
@@ -47,7 +47,7 @@ def computed(monkeypatch):
     return places
 
 
-# --- What is measured
+# --- Measures
 def test_functions_and_names_are_measured_together():
     cases = speeds(0.5, 1.0)
     study = gc.evaluate(cases, ("traces", "pulse", last_speed), progress=False)
@@ -65,7 +65,7 @@ def test_functions_and_names_are_measured_together():
         assert study["last"][run] == result.final_velocity[-1]
         peaks = [sensor.peak for sensor in analysis.summary(result).sensors]
         assert study.peak[run].values.tolist() == peaks
-    # a name alone, and a function alone
+    # a single name, and a single function
     alone = gc.evaluate(cases, last_speed, progress=False)
     assert np.array_equal(alone["last"], study["last"]) and "peak" not in alone
     traces = gc.evaluate(cases, "traces", progress=False)
@@ -82,7 +82,8 @@ def test_a_plan_gives_the_dataset_of_a_sweep():
 
 @pytest.mark.parametrize("sensors", [([3, 6], [6], [3, 6, 9]), ([3, 12], [3]), ([3], [5, 12])])
 def test_different_sensors_are_padded_and_name_their_beads(sensors):
-    # bead 12 is the last one, which is recorded for what is transmitted, also without a sensor
+    # bead 12 is the last bead, which is recorded for the transmitted momentum, also without a
+    # sensor
     cases = [short(**{"sensors.beads": list(beads)}) for beads in sensors]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -121,13 +122,13 @@ def test_materials_with_names_are_coordinates_of_studies():
     for values in ([steel, aluminium], ["steel-316", aluminium]):
         study = gc.sweep(case, {"chain.material": values}, progress=False)
         assert study["chain.material"].values.tolist() == ["steel-316", "aluminium-6061-t6"]
-    # without its name in common, the numbers that differ
+    # without their common name, the numbers that differ
     cases = [case.replace({"chain.material.youngs_modulus": value}) for value in (1.9e11, 2e11)]
     same_name = [each.chain.material for each in cases]
     study = gc.sweep(case, {"chain.material": same_name}, progress=False)
     moduli = [f"youngs_modulus = {value} Pa" for value in ("190000000000", "200000000000")]
     assert study["chain.material"].values.tolist() == moduli
-    # a steel without yield stress
+    # a steel without a yield stress
     cases.append(case.replace({"chain.material.yield_stress": None, "contact": {"law": "hertz"}}))
     for listed in (cases[:2], cases):
         study = gc.evaluate(listed, progress=False)
@@ -183,7 +184,7 @@ def test_a_case_that_occurs_twice_is_computed_once(tmp_path, computed):
     for name in ("peak", "wave_speed", "time_step", "status", "law_sha256"):
         assert np.array_equal(study[name][2], study[name][0]), name
     computed.clear()
-    # in a file, cases that are equal are found by their hashes
+    # in a file, equal cases are found by their hashes
     equal = first.replace({"striker.speed": 0.5})
     assert equal is not first
     stored = gc.evaluate([first, second, equal], out=tmp_path / "a.h5", progress=False)
@@ -197,7 +198,7 @@ def test_a_case_that_occurs_twice_is_computed_once(tmp_path, computed):
 
 def test_a_member_that_fails_has_its_reason():
     cases = speeds(0.5, 1.0)
-    # no static state holds so large a force
+    # no static state has such a large force
     cases.insert(1, cases[0].replace({"chain.precompression": 1e12}))
     study = gc.evaluate(cases, ("pulse", "traces", last_speed), progress=False)
     assert study.status.values.tolist() == ["complete", "not set up", "complete"]
@@ -260,8 +261,7 @@ def test_measures_that_are_not_valid_are_refused_before_anything_runs(computed, 
         gc.evaluate(cases, out=tmp_path / "other.h5", overwrite=True)
 
 
-# --- Its file
-# of numbers: test_sweep.py and test_killed_studies.py
+# --- Its file. For numbers see test_sweep.py and test_killed_studies.py
 def test_interrupted_results_are_resumed_to_the_same_answer(tmp_path, computed, monkeypatch):
     monkeypatch.setattr(of_measures, "TOGETHER", 1)
     cases, file = speeds(*SPEEDS), tmp_path / "study.h5"
@@ -294,13 +294,13 @@ def test_an_interruption_that_python_ignores_ends_a_study(monkeypatch):
     monkeypatch.setattr(of_measures, "TOGETHER", 1)
 
     def interrupted(done, count):
-        # at the death of this set: Python ignores what its callback raises
+        # when this set is deleted: Python ignores an exception of its callback
         mortal = set()
         callback = weakref.ref(mortal, lambda _: signal.raise_signal(signal.SIGINT))
         del mortal
         assert callback() is None
 
-    # a thread may have ended up to two more
+    # a thread may have completed up to two more members
     with pytest.warns(GranchainWarning, match="interrupted: [123] of 4 members are computed"):
         gc.evaluate(speeds(*SPEEDS), "result", threads=1, progress=interrupted)
 
@@ -354,7 +354,7 @@ def test_a_chained_list_gives_the_numbers_of_a_chained_sweep(tmp_path):
     there_and_back = gc.evaluate([*cases[:2], cases[0]], chained=True, progress=False)
     assert np.array_equal(there_and_back["drive_phase"][:2], study["drive_phase"][:2])
     assert there_and_back["state"][2] != there_and_back["state"][0]
-    # the first value of a chain is not the run of its case
+    # the first value of a chained study is not the run of its case
     file = tmp_path / "traces.h5"
     single = gc.evaluate(cases, "traces", out=file, progress=False)
     chain = gc.evaluate(cases, "traces", chained=True, out=file, resume=True, progress=False)

@@ -1,4 +1,4 @@
-"""Executors that fail by themselves: a sentence, and what was computed until then stays."""
+"""Executors that fail: an error message, and the completed members are kept."""
 
 import os
 import pickle
@@ -18,7 +18,7 @@ SPEEDS = [0.5, 0.7, 0.9, 1.1]
 
 
 class After:
-    """Computes tasks here; from the second one on `then` answers."""
+    """Executor that computes tasks here; from the second task on, `then` answers."""
 
     def __init__(self, then):
         self._then, self._count = then, 0
@@ -82,7 +82,7 @@ def test_a_fault_of_an_executor_is_a_sentence_and_what_was_computed_is_kept(
     study = raised.value.result
     count = int(kept[0])
     assert study.status.values.tolist() == ["complete"] * count + ["interrupted"] * (4 - count)
-    # and in a file, from which it goes on
+    # also in a file, from which the study resumes
     out = tmp_path / "study.h5"
     with pytest.raises(RunError) as raised:
         gc.sweep(case, vary, executor=executor(), out=out)
@@ -103,7 +103,8 @@ def test_a_fault_of_an_executor_is_a_sentence_and_what_was_computed_is_kept(
 
 
 class DaskClient:
-    """What counts of a dask Client: its futures are its own, its executor's those of Python."""
+    """The relevant parts of a dask Client: it has separate futures, and its executor has those of
+    Python."""
 
     def submit(self, *task):
         return object()
@@ -163,7 +164,7 @@ class Stiff(Hertz):
 
 @pytest.fixture
 def edited_law(tmp_path, own_laws):
-    """A law file that was edited after it was loaded, and the law that was loaded."""
+    """Return a law file that was edited after it was loaded, and the loaded law."""
     file = tmp_path / "stiff_law.py"
     file.write_text(STIFF.replace("FACTOR", "1.0"))
     (law,) = load_law_module(file).values()
@@ -172,7 +173,8 @@ def edited_law(tmp_path, own_laws):
 
 
 def check_one_law(executor, file, law):
-    """All members of a study have the loaded law, and a warning names the edited file."""
+    """Check that all members of a study have the loaded law, and that a warning names the edited
+    file."""
     case, vary = elastic(**{"contact": {"law": "stiff"}}), {"striker.speed": SPEEDS}
     expected = gc.sweep(case, vary)
     with pytest.warns(GranchainWarning, match=r"stiff_law\.py: the file was edited or removed"):

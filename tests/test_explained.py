@@ -1,4 +1,5 @@
-"""What the explanation says of order and stability holds in the computations of its figures."""
+"""The statements of the explanation about order and stability hold for the computations of its
+figures."""
 
 import math
 from pathlib import Path
@@ -11,7 +12,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 @pytest.fixture
 def explained(monkeypatch):
-    """The script in docs/."""
+    """Return the script in docs/."""
     monkeypatch.syspath_prepend(str(DOCS))
     import explained
 
@@ -19,12 +20,12 @@ def explained(monkeypatch):
 
 
 def order(error):
-    """Slope of the largest errors over the step, from the coarse runs to the fine ones."""
+    """Return the slope of the largest errors versus the step, from the coarse to the fine runs."""
     coarse, fine = (max(map(error, steps)) for steps in STEPS)
     return math.log(coarse / fine) / math.log(STEPS[1][0] / STEPS[0][0])
 
 
-# Where in its step an onset or a jump falls is at random over neighbouring numbers of steps.
+# With neighbouring numbers of steps, the position of an onset or a jump within its step is random.
 STEPS = (range(40, 60), range(160, 240, 4))
 
 

@@ -21,7 +21,7 @@ from granchain.errors import CaseError
 
 pytest.importorskip("bokeh", reason="the extra explore (bokeh) is not installed")
 
-# Time for a loop to be compiled on a busy machine [ms].
+# Time to compile a loop on a busy machine [ms].
 PATIENCE = 60_000
 
 
@@ -118,7 +118,7 @@ def test_slider_step_typed_number_law_and_preset_compute_the_new_case(opened, sh
     opened.type("chain.beads", "25")
     case = case.replace({"chain.beads": 25})
     opened.shows(case)
-    # the law has its own inputs
+    # the law has other inputs
     opened.field("contact.law", "combobox").select_option("tsuji")
     opened.field("contact.restitution").wait_for()
     assert opened.page.get_by_role("textbox", name="contact.psi").count() == 0
@@ -282,7 +282,7 @@ def test_law_is_compiled_in_the_background(browser, tmp_path, monkeypatch):
         opened.says("complete, contact law hertz")
         opened.field("contact.law", "combobox").select_option("tsuji")
         opened.says("Compiling tsuji in the background")
-        opened.field("contact.restitution").wait_for()  # the page obeys during the compilation
+        opened.field("contact.restitution").wait_for()  # the page responds during the compilation
         opened.says("complete, contact law tsuji")
         assert opened.errors == []
 
@@ -339,7 +339,7 @@ def test_command_serves_the_page_at_its_port_until_it_is_interrupted(tmp_path):
 
 def test_command_opens_the_printed_address_except_with_no_browser(obeyed, monkeypatch):
     opened = []
-    # The package that starts a kernel for another test loads it.
+    # The package that starts a kernel for another test imports it.
     monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
     monkeypatch.setattr("webbrowser.open", opened.append)
     monkeypatch.setattr("granchain.show.server.Explorer.wait", lambda explorer: explorer.stop())

@@ -1,4 +1,4 @@
-"""Values far from any body's: an accepted case advances, or is refused with a sentence."""
+"""Values far from those of real bodies: an accepted case runs, or is refused with a message."""
 
 import copy
 import warnings
@@ -27,7 +27,7 @@ FORMS = [
 
 
 def changed(**changes):
-    """Five beads under Hertz's law, with changes."""
+    """Return five beads with the Hertz law, with changes."""
     return load_case("steel-chain-hertz").replace(
         **{"chain.beads": 5, "sensors.beads": [1], "sensors.contacts": []} | changes
     )
@@ -35,7 +35,7 @@ def changed(**changes):
 
 @cache
 def documents(law):
-    """Plain tables of five beads under a law, touching, apart, loaded, hanging."""
+    """Return plain tables of five beads with a law: touching, separate, loaded, and hanging."""
     steel = changed(**{"snapshots": None, "time.end": 1e-4})
     kinds = {quantity.name: quantity for quantity in laws()[law].inputs}
     inputs = {
@@ -59,7 +59,7 @@ def documents(law):
 
 
 def numbers(value, way=()):
-    """Ways to every decimal number of a document."""
+    """Return the paths of all decimal numbers of a document."""
     items = (
         value.items()
         if isinstance(value, dict)
@@ -74,13 +74,14 @@ def numbers(value, way=()):
     ]
 
 
-# Tenths of powers of ten: of a unit mistaken, of several, of everything that a double can hold.
+# Tenths of powers of ten: a wrong unit, several of them, and everything that a double can
+# represent.
 POWERS = st.one_of(st.integers(-30, 30), st.integers(-120, 120), st.integers(-1500, 1500))
 
 
 @st.composite
 def distorted(draw, names):
-    """A case with up to four of its numbers many times as large or small."""
+    """Return a case with up to four numbers multiplied or divided by large factors."""
     made = copy.deepcopy(draw(st.sampled_from(documents(draw(st.sampled_from(names))))))
     for _ in range(draw(st.integers(1, 4))):
         *way, last = draw(st.sampled_from(numbers(made)))
@@ -92,14 +93,14 @@ def distorted(draw, names):
 
 
 def look(made):
-    """How far a case comes: "refused", "prepared", or how the first steps end."""
+    """Return the progress of a case: "refused", "prepared", or the status of its first steps."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             case = Case.model_validate(made)
             chain, contacts, step = prepare(case)
     except GranchainError as error:
-        # what is allowed, or what to do
+        # the requirement, or the fix
         assert any(
             words in str(error) for words in ("must", "needs", "at most", "Check", "Reduce")
         ), str(error)
@@ -130,7 +131,7 @@ def test_absurd_values_run_or_are_refused(figure):
         len(seen),
         at_least=examples,
     )
-    # of both kinds there are many
+    # there are many cases of both kinds
     assert seen.count("refused") > 0.1 * examples
     assert len(seen) - seen.count("refused") > 0.1 * examples
 
@@ -140,7 +141,7 @@ def test_absurd_values_run_or_are_refused(figure):
 @pytest.mark.parametrize(
     ("mass", "sentence"),
     [
-        # 2/omega falls with the root of mass over modulus
+        # 2/omega is proportional to the square root of mass divided by modulus
         (
             1e-40,
             r'time\.step: "auto" gives .* s here \(0\.01 of 2/omega; .* The limit is 1e\+16 '
@@ -171,7 +172,7 @@ def test_a_law_without_a_number_for_its_values_says_so():
 
 @pytest.mark.long
 def test_a_law_whose_range_is_beyond_any_overlap_stops_the_run():
-    # at a yield stress of 1e-75 Pa its 110 critical overlaps are 1e-172 m
+    # at a yield stress of 1e-75 Pa, 110 critical overlaps are 1e-172 m
     case = changed(**{"contact": {"law": "kogut-etsion"}, "chain.material.yield_stress": 1e-75})
     with pytest.raises(RunError, match="the law"):
         run(case)

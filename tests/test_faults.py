@@ -1,4 +1,4 @@
-"""What goes wrong while a run computes: signals, kill -9, full disks, second writers, NaN."""
+"""Faults while a run computes: signals, kill -9, full disks, second writers, and NaN."""
 
 import contextlib
 import multiprocessing
@@ -36,7 +36,7 @@ from granchain.status import Status
 from granchain.store import Checkpoint, claim, journal, open_answer
 from granchain.store.files import new_file
 
-# Some seconds of the struck chain against a wall, hardly recorded.
+# Some seconds of the struck chain against a wall, with few records.
 KEYS = ("time.end=0.5", "sensors.interval=1e-4", "snapshots.interval=1e-3", "ends.right=wall")
 RUN = (
     "run",
@@ -45,7 +45,7 @@ RUN = (
     "--out",
     "run.h5",
 )
-# And as many minutes.
+# The same for some minutes.
 LONG = (*RUN, "--set", "time.end=50.0", "--set", "sensors.interval=1e-3", "--checkpoint", "0.2")
 
 
@@ -57,7 +57,7 @@ def disk(tmp_path):
 
 # --- kill -9
 def obeys(folder, *arguments):
-    """What a child does: the command, and its exit code is the process's."""
+    """Code of a child process: run the command, and exit with its exit code."""
     os.chdir(folder)
     with open(os.devnull, "w") as nowhere, open(folder.parent / "said", "w", buffering=1) as said:
         sys.stdout, sys.stderr = nowhere, said
@@ -65,7 +65,7 @@ def obeys(folder, *arguments):
 
 
 def crawls_from(first):
-    """What advances a state: from this step on, one step every 10 ms."""
+    """Code that slows a state down: from this step on, one step takes 10 ms."""
     advance = State.advance
 
     def slowly(state, steps, *more):
@@ -96,10 +96,10 @@ def test_a_run_killed_again_and_again_goes_on_and_ends_with_the_same_data(
         resume = ["--resume"] if kept.exists else []
         before = os.stat(kept.path).st_ino if kept.path.exists() else 0
         with monkeypatch.context() as slowed:
-            # However late the kill is, on a busy machine, the run has not ended by then.
+            # However late the kill is on a busy machine, the run has not ended by then.
             slowed.setattr(State, "advance", crawls_from(step.n_steps * (trial + 1) // (kills + 1)))
             child = in_a_child(obeys, folder, *arguments, "--checkpoint", "0.005", *resume)
-        # half of them some moments after the start, half after the first checkpoint
+        # half of the kills are some moments after the start, and half after the first checkpoint
         while child.is_alive() and not (
             (folder / ".run.h5.lock").exists()
             if trial % 2
@@ -117,7 +117,8 @@ def test_a_run_killed_again_and_again_goes_on_and_ends_with_the_same_data(
                 reached.append(int(loaded.view(fields.CLOCK)["step"][0]))
             except FileError:
                 unreadable += 1
-    # a run killed while it writes a checkpoint goes on from the one before; it never goes back
+    # a run that is killed while it writes a checkpoint resumes from the previous one; it never
+    # loses more
     assert reached == sorted(reached)
     child = in_a_child(obeys, folder, *arguments, "--resume")
     child.join()
@@ -125,21 +126,21 @@ def test_a_run_killed_again_and_again_goes_on_and_ends_with_the_same_data(
     result = open_answer(folder / "run.h5")
     assert (result.status, result.provenance["data_sha256"]) == (Status.COMPLETE, expected)
     assert left_in(folder) == ["run.h5"]
-    # most were killed with something to lose, or this test shows nothing
+    # most were killed with data to lose; otherwise this test would show nothing
     figure("kills of a run that had a checkpoint", len(reached) - 1, at_least=0.6 * kills)
     figure("checkpoints that could not be read after a kill", unreadable, at_most=0)
 
 
 # --- Ctrl-C and TERM
 
-# However late the second of two signals is, on a busy machine, it is an echo of the first.
-# What is imported for it comes before the command, which handles signals from its first line on.
+# However late the second of two signals is on a busy machine, it is an echo of the first one. The
+# modules for it are imported before the command, which handles signals from its first line on.
 TOGETHER = (
     "import signal; from granchain.__main__ import ENDING, end_at_once; "
     "[signal.signal(kind, end_at_once) for kind in ENDING]; "
     "import granchain.cli.interrupts as interrupts; interrupts.TOGETHER_SECONDS = 600.0"
 )
-# Computing since the start [s], from imports to first steps; None: once checkpointed.
+# Processor time since the start [s], from imports to first steps; None: after the first checkpoint.
 MOMENTS = (None, None, 0.12, 0.08, 0.2, 0.35)
 
 
@@ -147,7 +148,7 @@ MOMENTS = (None, None, 0.12, 0.08, 0.2, 0.35)
 @COUNTED
 @pytest.mark.parametrize("trials", [3, pytest.param(60, marks=pytest.mark.long)])
 def test_a_run_stopped_at_any_moment_ends_at_once_and_its_file_is_whole(trials, tmp_path, figure):
-    """Every third by two signals at once: they are one sentence and one end."""
+    """Every third run gets two signals at once: they give one message and one end."""
     draw, longest, saved = random.Random(6), 0.0, 0
     for trial in range(trials):
         folder = tmp_path / str(trial)
@@ -157,7 +158,7 @@ def test_a_run_stopped_at_any_moment_ends_at_once_and_its_file_is_whole(trials, 
             number = signal.SIGHUP  # the terminal was closed
         again = (draw.choice([0.0, 0.001, 0.01, 0.05]), other) if trial % 3 == 1 else None
         running = begun(*LONG, folder=folder, setup=TOGETHER if again else "")
-        # the interpreter's own start, some 40 ms on a busy machine, is not ours
+        # the start of the interpreter, about 40 ms on a busy machine, does not count
         moment = MOMENTS[trial] if trial < len(MOMENTS) else 0.08 + 1.5 * draw.random()
         if moment is None:
             wait_until((folder / "run.h5.chk").exists, running)
@@ -178,7 +179,7 @@ def test_a_run_stopped_at_any_moment_ends_at_once_and_its_file_is_whole(trials, 
         assert not any(name.endswith((".part", ".lock")) for name in left_in(folder))
         longest = max(longest, seconds if again is None else 0.0)
     if trials > 3:
-        # of computing, which a busy machine does not lengthen much
+        # of processor time, which a busy machine hardly increases
         figure("stopped run: longest time to its end, computing [s]", longest, at_most=0.5)
     figure("stopped runs that had something to save", saved, at_least=2, at_most=trials - 1)
 
@@ -195,7 +196,7 @@ def test_a_signal_before_the_first_step_ends_the_process_where_exceptions_are_fo
             Interruption(own_process=True, as_json=True),
         ):
             sys.stdout = sys.stderr = nowhere
-            # as in what a compiler calls back
+            # like code that a compiler calls back
             with contextlib.suppress(BaseException):
                 os.kill(os.getpid(), number)
                 time.sleep(1.0)
@@ -238,7 +239,7 @@ def test_a_second_signal_ends_the_process_without_what_is_half_written(tmp_path,
 # --- Disks and folders
 @pytest.mark.promise("R5")
 def test_a_run_onto_a_full_disk_exits_4_and_leaves_the_old_file(disk, capfd, monkeypatch):
-    """Before the run, where its records do not fit; after it, where the disk has filled since."""
+    """Before the run, if its records do not fit; after it, if the disk has filled up since then."""
     folder = disk("size=1m")
     target = folder / "run.h5"
     small = ["chain.beads=20", "sensors.beads=[9]", "sensors.contacts=[0]", "time.end=1e-4"]
@@ -276,7 +277,7 @@ def test_a_folder_that_cannot_take_the_file_is_told_before_the_run(disk, monkeyp
 
 @pytest.mark.promise("R5")
 def test_a_folder_of_somebody_else_is_told_before_the_run(monkeypatch, tmp_path):
-    # everything is loaded then
+    # everything has been loaded by then
     assert obey(["run", "--out", str(tmp_path / "run.h5"), "--set", "time.end=1.2e-5"]) == 0
     monkeypatch.setattr("granchain.run", lambda *case, **more: os._exit(9))
     with tempfile.TemporaryDirectory() as name:
@@ -285,7 +286,7 @@ def test_a_folder_of_somebody_else_is_told_before_the_run(monkeypatch, tmp_path)
         folder.chmod(0o555)
 
         def somebody():
-            if os.geteuid() == 0:  # who may write everywhere
+            if os.geteuid() == 0:  # root may write everywhere
                 os.setuid(65534)
             outs = [str(folder / file) for file in ("run.h5", "old.h5")]
             codes = {obey(["run", "--out", out, "--overwrite"]) for out in outs}
@@ -310,7 +311,7 @@ def test_a_second_run_to_the_same_file_is_refused_and_the_first_unharmed(
     advance = State.advance
 
     def waits(state, *more):
-        """Compute a block once the others were refused."""
+        """Compute a block after the other runs were refused."""
         holds.set()
         assert goes_on.wait(LONGEST)
         return advance(state, *more)
@@ -318,7 +319,7 @@ def test_a_second_run_to_the_same_file_is_refused_and_the_first_unharmed(
     with monkeypatch.context() as waiting:
         waiting.setattr(State, "advance", waits)
         first = in_a_child(obeys, folder, *RUN, "--set", "time.end=0.05", "--checkpoint", "1e-3")
-    # It computes now, so it holds the lock: that the lock file exists does not show that.
+    # It computes now, so it has the lock; the existence of the lock file does not show this.
     assert holds.wait(LONGEST), (tmp_path / "said").read_text()
     computed = []
     with monkeypatch.context() as watched:
@@ -335,13 +336,13 @@ def test_a_second_run_to_the_same_file_is_refused_and_the_first_unharmed(
     assert left_in(folder) == ["run.h5"]
 
 
-# --- Numbers that are none
+# --- Nonfinite numbers
 POISONED = {
     "displacement": ("hertz", "bead 4", lambda state: state.bodies.u.__setitem__(5, np.nan)),
     "velocity": ("hertz", "bead 4", lambda state: state.bodies.v.__setitem__(5, np.nan)),
     "infinite velocity": ("ma-liu", "bead 4", lambda state: state.bodies.v.__setitem__(5, np.inf)),
     "ahead of the wave": ("hertz", "bead 19", lambda state: state.bodies.u.__setitem__(20, np.nan)),
-    # what makes a force none makes the velocity of the bead on its left none first
+    # if a force is nan, the velocity of the bead on its left is nan first
     "acceleration": ("flores", "bead", lambda state: state.bodies.a.__setitem__(2, np.nan)),
     "history": ("ma-liu", "bead", lambda state: state.h.__setitem__((slice(None), 1), np.nan)),
     "coefficient": ("hertz", "bead", lambda state: state.c.__setitem__((0, 1), np.nan)),
@@ -356,7 +357,7 @@ def test_a_number_that_is_none_ends_the_run_within_a_block_with_bead_time_cause_
     advance, after = State.advance, []
 
     def poisoned(state, steps, looks):
-        """Blocks of 60 steps; after the fifth, the poison."""
+        """Advance blocks of 60 steps, and insert a nan after the fifth block."""
         if state.step == 300:
             poison(state)
         if state.step >= 300:

@@ -1,4 +1,4 @@
-"""What the figures show is what the result holds; what they look like was looked at."""
+"""Figures show the contents of the results; their look was inspected."""
 
 import math
 import re
@@ -41,24 +41,24 @@ SMALL = xr.Dataset(
 
 
 def of_case(case, **made):
-    """A made-up result, as of that case."""
+    """Return an invented result of this case."""
     result = synthetic(**made)
     result._case = case
     return result
 
 
 def lines(axes):
-    """Lines of an axes by label."""
+    """Return the lines of an axes by label."""
     return {line.get_label(): line for line in axes.get_lines()}
 
 
 def texts(figure):
-    """Everything written in a figure."""
+    """Return all texts in a figure."""
     return [found.get_text() for found in figure.findobj(Text)]
 
 
 def drawn(result):
-    """Every figure of a result."""
+    """Return every figure of a result."""
     return {name: draw() for name, draw in figures_of(result).items()}
 
 
@@ -78,7 +78,7 @@ def test_every_figure_has_a_complete_heading_and_legible_text():
         assert heading.startswith(f"{title}\nsimulated") and "contact law ma-liu" in heading
         assert heading.partition("\n")[2] == figure.get_label()
         assert not any("RUN FAILED" in text for text in texts(figure))
-        # markers are a measurement's, and those of numbers at a few sensors
+        # markers are for measurements, and for numbers at a few sensors
         markers = {line.get_marker() for axes in figure.axes for line in axes.get_lines()}
         assert markers == {"None"} or not markers or name == "peaks"
 
@@ -97,12 +97,13 @@ def test_a_run_that_broke_up_is_drawn_up_to_there_and_marked_in_red_on_every_fig
     for figure in broken.values():
         (mark,) = (one for one in figure.findobj(Text) if "RUN FAILED" in one.get_text())
         assert mark.get_text() == "RUN FAILED: not finite" and mark.get_color() == "#bd1f01"
-        # between the dollar signs of its title is no formula: to draw it as one is an error
+        # the text between the dollar signs of its title is not a formula: rendering it as one would
+        # be an error
         assert figure.get_suptitle().startswith(title.replace("$", r"\$"))
-    # where all of it goes is no question here, and takes most of the time
+    # the layout is irrelevant here, and takes most of the time
     figure.set_layout_engine("none")
     figure.draw_without_rendering()
-    # in axes that are given too
+    # also in given axes
     theirs = Figure()
     figures.overlaps(synthetic(status=Status.UNSTABLE), ax=theirs.subplots())
     assert "RUN FAILED: unstable" in texts(theirs)
@@ -110,7 +111,7 @@ def test_a_run_that_broke_up_is_drawn_up_to_there_and_marked_in_red_on_every_fig
 
 # --- colours, type, layout
 def in_lab(colour):
-    """L*, a*, b* of sRGB (IEC 61966-2-1:1999, eq. 5 to 7; CIE 15:2018, 8.2.1, white D65)."""
+    """Return L*, a*, b* of sRGB (IEC 61966-2-1:1999, eq. 5 to 7; CIE 15:2018, 8.2.1, white D65)."""
     part = np.array(to_rgb(colour))
     linear = np.where(part <= 0.04045, part / 12.92, ((part + 0.055) / 1.055) ** 2.4)
     to_xyz = np.array(
@@ -122,13 +123,16 @@ def in_lab(colour):
 
 
 def apart(one, other):
-    """Difference of two colours: delta E*ab, the distance in L*, a*, b* (CIE 15:2018, eq. 8.21)."""
+    """Return the difference of two colours: delta E*ab, the distance in L*, a*, b*.
+
+    CIE 15:2018, eq. 8.21.
+    """
     return math.dist(in_lab(one), in_lab(other))
 
 
 def test_the_difference_of_colours_is_that_of_printed_ones():
-    # by hand: white is (100, 0, 0) and greys have no colour; of red Y is .2126 of white, L* 116
-    # cbrt(.2126) - 16
+    # by hand: white is (100, 0, 0), and greys have no colour; for red, Y is 0.2126 of white, so L*
+    # = 116 cbrt(0.2126) - 16
     assert in_lab("#ffffff") == pytest.approx([100.0, 0.0, 0.0], abs=1e-3)
     assert in_lab("#000000") == pytest.approx([0.0] * 3, abs=1e-9)
     assert in_lab("#808080")[1:] == pytest.approx([0.0, 0.0], abs=1e-9)
@@ -136,14 +140,14 @@ def test_the_difference_of_colours_is_that_of_printed_ones():
     assert apart("#ffffff", "#000000") == pytest.approx(100.0, abs=1e-3)
 
 
-# Ours. The two greys of petroff10, 19.3 apart, were taken for one; a difference of 2.3 is just seen
-# where two areas touch (Mahy, Van Eycken & Oosterlinck 1994, doi:10.1002/col.5080190207), far more
-# than on thin lines.
+# Our choice. The two greys of petroff10, 19.3 apart, were confused. A difference of 2.3 is just
+# visible where two areas touch (Mahy, Van Eycken & Oosterlinck 1994, doi:10.1002/col.5080190207),
+# but not on thin lines.
 LEAST_APART = 20.0
 
 
 NAMES = [f"law-{i}" for i in range(20)]
-# Figures with as many lines as they are used with.
+# Figures with as many lines as in practice.
 CROWDED = {
     "force_traces": lambda: (figures.force_traces, *laws(12)),
     "peaks": lambda: (figures.peaks, *laws(12)),
@@ -160,7 +164,7 @@ CROWDED = {
 
 
 def seen(panel):
-    """Colour and dashes of each line and area of a panel that has a name."""
+    """Return colour and dashes of each line and area of a panel that has a name."""
     for line in panel.get_lines():
         yield line.get_label(), line.get_color(), str(line._unscaled_dash_pattern)
     for patch in panel.patches:
@@ -183,8 +187,7 @@ def test_no_two_lines_of_a_figure_look_alike(name):
                 assert apart(look[0], its_look[0]) >= LEAST_APART, (one, other)
 
 
-# --- settings
-# Twenty settings that differ from the defaults and from granchain's style sheet.
+# --- settings: twenty settings that differ from the defaults and from granchain's style sheet.
 SETTINGS = {
     "font.size": 7.5,
     "font.family": ["DejaVu Serif"],
@@ -207,12 +210,13 @@ SETTINGS = {
     "legend.fontsize": 7.75,
     "figure.figsize": (5.5, 3.5),
 }
-# What has the colour of a law; spans, and areas of parts of an energy, have not.
+# Objects with the colour of a law; spans, and areas of parts of an energy, do not have it.
 BLACK_AND_WHITE = {"#000000", "#ffffff"}
 
 
 def disrespected(key, panels, legends, changed):
-    """Whether a setting has no effect on the panels, and on their legends and colour bars."""
+    """Return whether a setting has no effect on the panels, their legends, and their colour
+    bars."""
     value = changed[key]
     lines = [line for axes in panels for line in axes.get_lines()]
     words = [text for legend in legends for text in legend.get_texts()]
@@ -268,13 +272,13 @@ def disrespected(key, panels, legends, changed):
 
 
 def legends_of(figure):
-    """Legends of a figure and of its panels."""
+    """Return the legends of a figure and of its panels."""
     inside = [axes.get_legend() for axes in figure.axes if axes.get_legend() is not None]
     return [*figure.legends, *inside]
 
 
 def check_settings(name, changed):
-    """A figure without the style sheet, and in given axes, has these settings."""
+    """Check that a figure without the style sheet, and in given axes, has these settings."""
     draw = DRAWABLE[name]()
     with matplotlib.rc_context(changed):
         made = draw(style=None)
@@ -297,7 +301,7 @@ def check_settings(name, changed):
         assert tuple(figure.get_size_inches()) == (width, expected) and expected <= width
 
 
-# Figures that the short set draws, one or two of each module; the long set draws all.
+# Figures in the short run, one or two of each module; the long run draws all.
 DRAWN_IN_SHORT = {
     "force_traces", "space_time", "study_curves", "study_map", "spectrum", "comparison", "orbit",
     "impact_loops", "joint_force",
@@ -305,7 +309,7 @@ DRAWN_IN_SHORT = {
 
 
 def of_every_kind(names):
-    """Return names as parameters; those that the short set does not draw are long."""
+    """Return names as parameters; those that the short run does not draw are long."""
     marks = {True: (), False: (pytest.mark.long,)}
     return [pytest.param(name, marks=marks[name in DRAWN_IN_SHORT]) for name in names]
 
@@ -316,7 +320,7 @@ def test_twenty_settings_of_the_user_are_respected(name):
     check_settings(name, SETTINGS)
 
 
-# in which labels have the size of the font, if they have none of their own
+# in this figure, labels have the font size, unless they have another size
 @pytest.mark.long
 def test_the_font_size_alone_is_respected_in_every_figure():
     for name in DRAWABLE:
@@ -328,13 +332,13 @@ def test_a_setting_that_differs_from_the_default_overrides_the_style_sheet():
     default, (axes,) = dict(matplotlib.rcParams), figures.overlaps(result).axes
     assert axes.yaxis.label.get_fontsize() == 9.0 and not axes.spines["right"].get_visible()
     assert axes.patches[0].get_edgecolor() == pytest.approx((*to_rgb("#3f90da"), 1.0))
-    # of one setting the others of the sheet stay
+    # if one setting changes, the other settings of the sheet stay
     with matplotlib.rc_context({"axes.labelsize": 14.0}):
         (axes,) = figures.overlaps(result).axes
         assert axes.yaxis.label.get_fontsize() == 14.0 and not axes.spines["right"].get_visible()
     with matplotlib.rc_context({"font.size": 20.0}):
         assert figures.overlaps(result).axes[0].yaxis.label.get_fontsize() == 20.0
-    # without the sheet, and in another style
+    # without the sheet, and with another style
     (axes,) = figures.overlaps(result, style=None).axes
     assert axes.yaxis.label.get_fontsize() == 10.0 and axes.spines["right"].get_visible()
     (axes,) = figures.overlaps(result, style="dark_background").axes
@@ -388,7 +392,7 @@ def test_every_public_figure_has_an_answer_here():
 
 def test_a_notebook_shows_one_picture_of_a_figure():
     figure = figures.study_curves(SMALL)
-    # what IPython asks an object for, where nothing has loaded pyplot
+    # the attributes that IPython requests from an object, if pyplot is not loaded
     data, _ = DisplayFormatter().format(figure)
     assert set(data) == {"text/plain", "image/png"}
     width = int.from_bytes(data["image/png"][16:20], "big")
@@ -435,7 +439,7 @@ def test_an_ordered_key_has_a_sequential_map_and_a_colour_bar_that_is_logarithmi
     linear = figures.study_curves(study, "peak", "sensor_bead", "chain.radius").axes[0]
     assert linear.child_axes[0].get_yscale() == "linear"
     assert linear.child_axes[0].get_ylabel() == "radius [mm]"
-    # a law is no order, and beads are one
+    # laws have no order, but beads do
     (named,) = figures.study_curves(impacts_of_laws(), "delivered_restitution", "speed", "law").axes
     assert not named.child_axes and named.get_xscale() == "log"
     assert [text.get_text() for text in named.get_legend().get_texts()] == ["ma-liu", "flores"]
@@ -454,12 +458,12 @@ def test_one_colour_means_one_law_in_one_call_and_in_one_plot_command():
     assert drawn_lines["a"].get_color() == drawn_lines["b"].get_color()
     assert drawn_lines["a"].get_color() != drawn_lines["c"].get_color()
     assert drawn_lines["a"].get_linestyle() != drawn_lines["b"].get_linestyle()
-    # contacts of a law are paler, not of another colour
+    # contacts of a law are paler, but have the same colour
     (axes,) = figures.hysteresis(*runs[1:], contacts=[2, 5]).axes
     loops = [line for line in axes.get_lines() if line.get_label() in ("hertz", "flores")]
     assert [line.get_alpha() for line in loops] == [1.0, 0.7, 1.0, 0.7]
     assert len({line.get_color() for line in loops}) == 2
-    # the figure of a single run has the colour of its law in the others of the command
+    # in the figures of a single run, the law has its colour of the other figures of the command
     laws_of_all = ["hertz", "flores"]
     for run, colour in ((runs[0], "#3f90da"), (runs[2], "#ffa90e")):
         with style.context_of(style.SHEET):
@@ -516,7 +520,7 @@ def test_panels_of_one_quantity_share_their_scale_and_no_axis_has_an_exponent(na
             assert axis.get_offset_text().get_text() == "", axis.get_label_text()
             key = " ".join(axis.get_label_text().split())
             limits.setdefault((which, key), []).append(getattr(axes, f"get_{which}lim")())
-    # an orbit and its section have scales of their own
+    # an orbit and its section have separate scales
     shared = {key: ends for key, ends in limits.items() if key[1] and name != "orbit"}
     for key, ends in shared.items():
         assert np.array(ends) == pytest.approx(np.array([ends[0]] * len(ends))), key
@@ -541,10 +545,10 @@ def test_a_map_of_what_hardly_changes_has_one_colour_and_keys_have_units_of_ordi
     (axes,) = figures.study_curves(study, "transmitted_energy", radius[0], modulus[0]).axes
     assert np.ptp(axes.get_ylim()) == pytest.approx(0.2 * part.max(), rel=1e-3)
     assert axes.child_axes[0].get_ylabel() == "Young's modulus [GPa]"
-    # the kilogram has a prefix already
+    # the kilogram already has a prefix
     assert style.quantity(4.5e-4, "kg") == "450 mg" and style.prefix_of(4.5e-2, "kg") == (-3, "g")
     assert style.named_laws(["hertz, flores"]) == "contact laws hertz, flores"
-    # no prefix is a unit: a plain number of .05 is not 50 m
+    # no prefix is a unit: a plain number of 0.05 is not 50 m
     assert [style.prefix_of(0.05, one) for one in ("", "1")] == [(0, ""), (0, "1")]
     assert style.quantity(4e-8, "s") == "40 ns" and style.quantity(0.05, "1") == "0.05"
 
@@ -559,7 +563,7 @@ def test_each_mechanism_run_has_its_motion_without_clearance():
         curve = drawn[f"{result.law}, without clearance"]
         assert np.array_equal(curve.get_ydata(), result.ideal_acceleration)
         assert curve.get_color() == drawn[result.law].get_color()
-    # runs that share it have one curve
+    # runs with the same motion share one curve
     figure = figures.slider_kinematics(first, turning("goldsmith"))
     assert "without clearance" in lines(figure.axes[-1])
 
@@ -623,7 +627,7 @@ def test_the_force_traces_are_the_rows_of_the_sensors():
     assert len({axes.get_ylim() for axes in rows}) == 1
     assert rows[0].get_ylim()[1] > result.sensor_force.max()
     assert rows[1].get_ylabel().split() == ["sensor", "force", "[N]"]
-    # the number of the axes decides on the number of sensors
+    # the number of axes determines the number of sensors
     assert figures.force_traces(result, ax=Figure().subplots(2)).axes[1].has_data()
 
 
@@ -637,7 +641,7 @@ def test_the_traces_of_two_results_share_rows_and_have_a_legend_by_law():
     assert np.array_equal(lines(rows[1])["flores"].get_ydata(), second.sensor_force[:, 0])
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["ma-liu", "flores"]
     assert any("contact laws ma-liu, flores" in text for text in texts(figure))
-    # of one law they are told apart by title, or by number
+    # runs with one law are distinguished by title, or by number
     twins = [synthetic(title="slow"), synthetic(title="fast")]
     assert {"slow", "fast"} < set(lines(figures.force_traces(*twins).axes[0]))
     numbered = figures.force_traces(synthetic(), synthetic()).axes[0]
@@ -652,7 +656,7 @@ def test_the_space_time_diagram_holds_the_velocities_and_the_front():
     (mesh,) = axes.collections
     assert np.array_equal(np.asarray(mesh.get_array()).reshape(20, -1), result.velocity.T)
     front = lines(axes)["front"]
-    # the crest is at bead 18.27 at last, and half its velocity 0.79 beads behind it
+    # the crest is finally at bead 18.27, and half its velocity is 0.79 beads behind it
     speed = f"speed {wave_speed() * 2.0 * RADIUS:.4g} m/s"
     assert f"dashed: front of velocity peaks, {speed}" in figure.get_suptitle()
     passed = np.isfinite(front.get_xdata())
@@ -680,7 +684,7 @@ def test_runs_are_told_apart_by_what_differs_in_a_segment():
 def test_entries_on_one_phase_of_a_drive_are_no_mean():
     drive = {"drive": "force", "signal": "harmonic", "amplitude": 1e-3, "frequency": 1e4}
     case = gc.load_case("driven-chain").replace(**{"ends.left": drive})
-    # the square of the sine turns once in 50 us: every entry has one phase, or not
+    # the square of the sine has a period of 50 us: all entries have one phase, or not
     for every, words in ((5e-5, "the samples are in phase with the drive"), (5.7e-5, "means over")):
         change = {"energy_drives": np.zeros(51), "energy_time": every * np.arange(51)}
         assert words in figures.energy(of_case(case, change=change)).get_label()
@@ -734,7 +738,7 @@ def test_the_loops_of_impacts_are_approach_and_recovery_with_the_residual_overla
 # --- energy
 def test_the_energies_over_time_stand_on_top_of_each_other():
     result = synthetic()
-    # the stack of the ledger ends at what was put in; no clamp acted: it is left out
+    # the stack of the energy balance ends at the supplied energy; no clamp acted, so it is left out
     figure = figures.energy(result)
     ledger = figure.axes[0]
     top = ledger.collections[-1].get_paths()[0].vertices[:, 1].max()
@@ -761,7 +765,7 @@ def test_the_energies_over_time_stand_on_top_of_each_other():
 def test_equal_figures_give_equal_bytes(ending, begins):
     one, two = (style.image_of(figures.overlaps(synthetic()), ending) for _ in range(2))
     assert one.startswith(begins) and one == two
-    # two of one second agree with a date in them, too
+    # two files of one second are equal even with a date in them
     assert b"CreationDate" not in one and b"<dc:date>" not in one
 
 
@@ -788,7 +792,7 @@ def test_ticks_of_beads_and_contacts_are_whole_and_each_of_few_values_has_a_dot(
         assert all(float(tick).is_integer() for tick in axes.get_xticks()), axes.get_xlabel()
     arrival = lines(of_pulses[1])["hertz"]
     assert arrival.get_marker() == "o" and arrival.get_markevery() == [0, 1]
-    # of many those alone that no line joins to another
+    # of many points, only those that no line joins to another
     many = np.arange(100.0)
     many[[4, 6]] = np.nan
     (line,) = of_pulses[0].plot(many, many)
@@ -821,7 +825,7 @@ def test_runs_of_lists_side_by_side_are_told_apart_by_their_keys():
     assert figures_of(study.assign_attrs(how="sobol")) == {}
 
 
-# --- what is drawn
+# --- drawn objects
 SNAPSHOTS = ("snapshot_time", "displacement", "velocity")
 ONE_SHOT = {"snapshot_time": np.zeros(1)} | dict.fromkeys(SNAPSHOTS[1:], np.zeros((1, 20)))
 ENERGY = tuple(name for name in synthetic().variables if name.startswith("energy_"))

@@ -13,13 +13,16 @@ from granchain.simulation import no_pulse_yet, time_needed
 
 
 def first_end(case):
-    """When the first pulse of a case has fallen to half its height [s], of a run long enough."""
+    """Return the time at which the first pulse of a case has fallen to half its height [s].
+
+    The run is long enough.
+    """
     pulses = [pulse for pulse in sensor_pulses(gc.run(case)) if pulse.complete]
     return min(pulse.arrival + 0.5 * pulse.width for pulse in pulses)
 
 
 def check_factor(case, fraction):
-    """A run to the estimated time and some more has a pulse, and a run to half of it has none."""
+    """Check that a run to the estimated time has a pulse, and a run to half of it has none."""
     early = case.replace({"time.end": fraction * first_end(case)})
     if not no_pulse_yet(gc.run(early)):
         return False
@@ -41,18 +44,18 @@ def test_the_estimated_time_is_within_a_factor_of_two():
 def test_the_estimated_time_of_random_cases_is_within_a_factor_of_two():
     draw, checked = np.random.default_rng(11), 0
     for drawn in random_cases(150, 11):
-        # every step is recorded: with few samples a run to the time may show no pulse
+        # every step is recorded, because with few samples a run to this time may show no pulse
         case = drawn.replace({"sensors.interval": 1e-8})
         try:
             checked += check_factor(case, draw.uniform(0.02, 0.9))
-        except ValueError:  # no pulse in the run that should have one
+        except ValueError:  # no pulse in a run that should have one
             continue
     assert checked > 100
 
 
 @pytest.mark.filterwarnings("ignore:radius:granchain.errors.GranchainWarning")
 def test_a_command_whose_sensors_have_no_pulse_says_when_one_arrives(here, obeyed):
-    # 4.76 m in place of 4.76 mm: the mass follows from the density
+    # 4.76 m instead of 4.76 mm: the mass follows from the density
     case = gc.load_case("steel-chain-hertz", ["sensors.beads=[9, 16]", "chain.radius=4.76"])
     case = case.replace({"chain.mass": None, "striker.mass": None})
     case.save("metres.toml")
@@ -64,7 +67,7 @@ def test_a_command_whose_sensors_have_no_pulse_says_when_one_arrives(here, obeye
     )
     exact = first_end(case.replace({"time.end": 2.0 * float(message[1])}))
     assert math.isclose(float(message[1]), exact, rel_tol=0.3)
-    # enough, with one digit more
+    # enough, with one more digit
     end = f"time.end={1.1 * float(message[1])}"
     again = obeyed("run", "metres.toml", "--set", end, "--out", "b.h5")
     assert "no sensor has a pulse" not in again.err and "not yet" in again.out

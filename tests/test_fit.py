@@ -1,4 +1,4 @@
-"""Fit: numbers of a case from a trace, their errors, and what it does not tell apart."""
+"""Fit: parameters of a case from a trace, their errors, and what the trace cannot distinguish."""
 
 import json
 import math
@@ -55,8 +55,11 @@ def rig(**more):
 
 
 def synthetic(noise=0.0, seed=0, gain=1.0, said=None, of=("ma-liu",)):
-    """A trace of the case, with a quiet stretch before it, noise in parts of the largest force,
-    a clock and a calibration of its own."""
+    """Return a trace of the case, with a baseline, noise as a fraction of the largest force, and
+    errors.
+
+    It has a clock and a calibration error.
+    """
     result = true_run(*of)
     _, force = gc.Sensor(interval=INTERVAL).read(result.time, result.sensor_force)
     force = gain * np.vstack([np.zeros((QUIET, force.shape[1])), force])
@@ -82,8 +85,8 @@ def start():
 def test_the_values_are_found_where_there_is_no_noise(measure):
     found = gc.fit(start(), synthetic(), KEYS, measure)
     for key, true in TRUE.items():
-        # both sides are read from the same samples, nearly: what is left has no size of noise, and
-        # is smaller than 1e-4 for peaks and times
+        # both sides are read from nearly the same samples: the residual has no noise, and is
+        # smaller than 1e-4 for peaks and times
         assert (
             abs(found.values[key] - true) < max(3.0 * found.errors[key], 1e-4 * true)
             and found.errors[key] < 0.1 * true
@@ -104,7 +107,7 @@ def test_the_values_are_found_where_there_is_no_noise(measure):
 
 def test_the_shift_of_the_clock_has_an_error():
     found = gc.fit(start(), synthetic(0.01), KEYS, "features")
-    # a thousandth of the time that the pulse takes from the first sensor to the last
+    # a thousandth of the time of the pulse from the first sensor to the last
     assert abs(found.time_shift - QUIET * INTERVAL) < 4.0 * found.time_shift_error < 1e-6
 
 
@@ -118,18 +121,19 @@ def test_the_largest_of_many_deviations_is_suspicious_once_in_100():
 
 @pytest.mark.parametrize(("cutoff", "measure"), [(0.0, "features"), (1e5, "peaks")])
 def test_computed_pulses_are_read_as_measured_ones_are(cutoff, measure):
-    # for noise of 1 % of the largest force, of which there is none: peaks are read from stretches
-    # that cut some of them off, on both sides, and of forces that went through a filter once
+    # for noise of 1 % of the largest force, which does not exist: peaks are read from stretches
+    # that cut off a part of them, on both sides, from forces that were filtered once
     sigma = 0.01 * true_run().sensor_force.max()
     trace = synthetic(said={"noise": float(sigma)})
     found = gc.fit(start(), trace, KEYS, measure, cutoff=cutoff)
-    # measured: 7e-4 off at most; where the computed peaks are not read so, the speed is 2.8e-3 off,
-    # where the times are not, psi is by 1.5e-3
+    # measured: error of at most 7e-4; if the computed peaks are not read in this way, the speed has
+    # an error of 2.8e-3, and if the times are not, psi has an error of 1.5e-3
     assert found.values == pytest.approx(TRUE, rel=1e-3)
 
 
 def two_peaks_off():
-    """A trace that no case describes: the peaks of two sensors are 10 % too high and too low."""
+    """Return a trace that no case describes: the peaks of two sensors are 10 % too high and too
+    low."""
     trace = synthetic(0.01)
     return changed(trace, force=trace.sensor_force * [1.0, 1.1, 1.0, 0.9, 1.0])
 
@@ -137,16 +141,16 @@ def two_peaks_off():
 @pytest.mark.usefixtures("between")
 def test_intervals_are_those_of_student_with_the_degrees_of_noise_or_of_what_is_left():
     found, strange = (gc.fit(start(), trace, KEYS) for trace in (synthetic(0.01), two_peaks_off()))
-    # of Student's distribution with the degrees of the noise, which hundreds of samples before the
-    # pulses tell, 95 % lie below 1.65; five peaks less two keys are 3 degrees, of which 95 % lie
-    # below 2.353 (Student 1908's table as in JCGM 100, G.2)
+    # of Student's distribution with the degrees of freedom of the noise, which follow from hundreds
+    # of samples before the pulses, 95 % are below 1.65; five peaks minus two keys are 3 degrees, of
+    # which 95 % are below 2.353 (Student 1908's table as in JCGM 100, G.2)
     for one, quantile in ((found, 1.65), (strange, 2.353)):
         assert one.degrees_of_freedom == pytest.approx(3.0, abs=1e-9)
         for key, (low, high) in one.interval(0.9).items():
             halves = np.array([high - one.values[key], one.values[key] - low])
             assert halves / one.errors[key] == pytest.approx([quantile] * 2, rel=3e-3)
     assert found.describes and not strange.describes
-    # times that are not compared are on the clock of the trace all the same
+    # times that are not compared are still on the clock of the trace
     assert abs(np.mean([one.arrival.difference for one in found.sensors])) < 0.1 * CLOCK
     with pytest.raises(
         CaseError, match=r"level: 90 is out of range. It must be a number above 0 and below 1"
@@ -155,20 +159,22 @@ def test_intervals_are_those_of_student_with_the_degrees_of_noise_or_of_what_is_
 
 
 def with_noise(kind, seed, level=0.01, of=("ma-liu",)):
-    """A trace of the case with noise of a kind, or with gains or clocks of the sensors' own."""
+    """Return a trace of the case with noise of a kind, or with individual gains or clocks of the
+    sensors."""
     clean = synthetic(of=of)
     size = level * float(true_run(*of).sensor_force.max())
     force = noisy(clean.sensor_force, INTERVAL, kind, size, seed)
     return changed(clean, force=force, about=rig(**STATED.get(kind, {})))
 
 
-# Of 90 % intervals: how many hold at least and at most, of each key, of each kind and of all.
+# Smallest and largest number of 90 % intervals that cover the truth: for each key, each kind, and
+# all.
 HELD, ALL_HELD = (0.8, 0.98), (0.88, 0.92)
-# What an interval is no wider than, in standard deviations of the answers.
+# Largest width of an interval, in standard deviations of the results.
 WIDEST = 2.5
 
 
-# Where the answers of all fits lie, but for some of peaks alone.
+# Limits of the results of all fits, except for some fits of peaks alone.
 BOX = ((2.3, 3.5), (1.5, 2.1))
 
 
@@ -179,15 +185,17 @@ def between_runs():
 
 @pytest.fixture
 def between(monkeypatch):
-    """Computed forces between runs: what is looked at is what is made of them."""
+    """Interpolate computed forces between runs, because the test is about their analysis."""
     monkeypatch.setattr(module.FitProblem, "_computed", between_runs().computed)
 
 
 @cache
 def covered(measures, kind, draws):
-    """By measure: (key,) how many 90 % intervals hold, and their median half width in standard
-    deviations of the answers, and in how many the case is said to miss the measurement; of as many
-    fits, without traces in whose noise too few pulses are read."""
+    """Return by measure, (key,), the number of covering 90 % intervals and their median half width.
+
+    The width is in standard deviations of the results. Also return the fraction of cases that are
+    reported not to describe the measurement. Traces whose noise hides too many pulses are left out.
+    """
     fits = {measure: [] for measure in measures}
     true = np.array([TRUE[key] for key in KEYS])
     for seed in range(2 * draws):
@@ -228,7 +236,7 @@ MEASURES = ("traces", "features", "peaks")
 @pytest.mark.parametrize("measure", MEASURES)
 def test_intervals_hold_under_noise_of_any_kind(figure, measure, kind):
     held, wide, accused = covered(MEASURES, kind, DRAWS)[measure]
-    # at a threshold of 1 %, 3 of 100 are exceeded in one of fifty sets of a hundred
+    # with a threshold of 1 %, more than 3 of 100 occur in one of fifty sets of a hundred
     figure(f"of {DRAWS} right laws accused", accused, at_most=3)
     for key, share, ratio in zip(KEYS, held / DRAWS, wide, strict=True):
         figure(f"{key}: 90 % intervals that hold", share, at_least=HELD[0], at_most=HELD[1])
@@ -248,7 +256,7 @@ def test_intervals_hold_as_often_as_they_say(figure, measure):
 
 @pytest.mark.usefixtures("between")
 def test_a_sine_that_the_quiet_stretch_shows_is_foretold():
-    # of 20 kHz, 1 % of the largest force, over white noise of 0.3 %
+    # at 20 kHz, 1 % of the largest force, in addition to white noise of 0.3 %
     turn, size = 2.0 * math.pi * 2e4 * INTERVAL, 0.01 * float(true_run().sensor_force.max())
     draws = range(10)
     shown = [
@@ -259,18 +267,21 @@ def test_a_sine_that_the_quiet_stretch_shows_is_foretold():
         sine, line = sine_in(quiet), baseline_of(quiet, Noise(size, np.empty(0)))
         assert abs(sine.turn - turn) < 4.0 * sine.turn_error < 0.4 * turn
         assert np.sqrt(2.0 * np.mean(sine.samples**2)) == pytest.approx(size, rel=0.3)
-        # white noise leaves 0.3/sqrt(80) of the size open; means of parts of a sine wander by more
+        # white noise leaves 0.3/sqrt(80) of the size uncertain; means of parts of a sine wander
+        # more
         assert line.value_error < 0.1 * size
-    # of one source, its turn in each is told by the others, and surer
+    # with a common source, the phase advance at each sensor follows from the other sensors, and is
+    # more certain
     for one in sines_of_common_source(shown):
         assert one.turn_error < min(sine_in(quiet).turn_error for quiet in shown)
         assert abs(one.turn - turn) < 4.0 * one.turn_error
-    # noise without one has no sine but in few draws; measured: 0 and 1 of 100
+    # noise without a sine has one in few draws only; measured: 0 and 1 of 100
     for kind, most in (("white", 0), ("AR(1)", 5)):
         force = noisy(np.zeros((80, 100)), INTERVAL, kind, size, 1)
         assert sum(sine_in(quiet).turn > 0.0 for quiet in force.T) <= most
-    # that it is known makes the answer surer: measured 0.0033; spread over a broad line 0.013; the
-    # gaps that sines leave in five stretches, of white noise, are no colour
+    # because the sine is known, the result is more certain: 0.0033 measured, and 0.013 if its power
+    # is spread over a broad line; the gaps that sines leave in the spectra of five stretches of
+    # white noise are not correlation
     found = gc.fit(start(), with_noise("20 kHz interference", 5), KEYS, "traces")
     assert found.describes
     assert 0.001 < found.errors["contact.psi"] < 0.006
@@ -282,25 +293,25 @@ def before_any_run(trace, case, cutoff=None, measure="traces"):
 
 
 def test_noise_that_is_stated_goes_through_the_filter_too():
-    # as large as what the quiet stretch shows, whose 60 filtered samples tell it to a quarter
+    # as large as in the baseline, whose 60 filtered samples determine it within a quarter
     stated = {"noise": 0.01 * float(true_run().sensor_force.max())}
     traces = [synthetic(0.01, 3, said=said) for said in ({}, stated)]
     shown, known = (before_any_run(trace, start(), 1e5).predictions for trace in traces)
     ratios = [np.linalg.norm(known[k].root) / np.linalg.norm(shown[k].root) for k in shown]
-    # white noise loses 3/5 of its size in this filter: without it they are 1.5 to 2.7
+    # white noise loses 3/5 of its size in this filter: without it, the values are 1.5 to 2.7
     assert min(ratios) > 0.7 and max(ratios) < 1.35
 
 
 def test_noise_about_a_line_of_its_own_is_as_large_as_is_foretold():
-    # correlated over 4.6 samples: phi^k of two that are k apart
+    # correlated over 4.6 samples: phi^k for two samples at a distance of k
     row, draw = 0.8 ** np.arange(300.0), np.random.default_rng(2)
     own = lfilter([0.6], [1.0, -0.8], draw.standard_normal((3000, 180)))[:, 100:]
     about_line = np.mean(detrend(own) ** 2) * prediction.variance_about_true_line(row, 80)
-    # 1.025; the variance about its line itself is 0.8
+    # 1.025; the variance about its line is 0.8
     assert about_line == pytest.approx(1.0, abs=0.04)
     degrees, _ = prediction.noise_degrees_of_freedom(80, statistical_inefficiency(row), 1)
     assert np.var(np.mean(own**2, axis=1)) == pytest.approx(2.0 / degrees, rel=0.06)
-    # noise that is correlated as far, by how it is read
+    # noise with this correlation length, by how it is read
     told = before_any_run(with_noise("AR(1)", 0), start(), measure="features")
     samples = np.array([one.baseline.samples for one in told.measured.readings])
     assert 3.0 < np.mean(samples / told.quiet_degrees) < 7.0
@@ -321,13 +332,13 @@ def test_a_disturbance_moves_no_line_and_an_unsure_baseline_moves_all_samples_of
     assert np.abs(struck - line).max() < 0.2
     unsure = told(force, 0.3)[1]
     assert unsure @ unsure.T - root @ root.T == pytest.approx(0.09, rel=1e-6)
-    # a slope that is not seen may be there: later samples are less sure
+    # an undetected slope may exist, so later samples are less certain
     sure = np.linalg.norm(told(0.0 * force)[1], axis=1)
     assert sure[-1] > 1.001 * sure[0]
 
 
 def test_what_noise_does_not_explain_widens_errors_and_small_residuals_narrow_none():
-    # eight numbers and the known gain of the third sensor, and what is left of them
+    # eight numbers and the known gain of the third sensor, and their residuals
     kinds = np.repeat([0, 1], 4)
     slope = np.random.default_rng(0).standard_normal((9, 2))
     inverse, left = np.linalg.pinv(slope), np.append(np.repeat([0.5, 2.0], 4), 0.5)
@@ -344,8 +355,8 @@ def test_what_noise_does_not_explain_widens_errors_and_small_residuals_narrow_no
 
     ask.measure = "features"
     variances, degrees = parts()
-    # the gain is a number of the peaks; noise explains what is left of these, not of the arrivals,
-    # which are off by four deviations of their noise
+    # the gain affects the peaks; noise explains their residuals, but not those of the arrivals,
+    # which differ by four deviations of their noise
     assert degrees == pytest.approx([40.0, free[~peaks].sum()], rel=1e-12)
     plain = np.array([np.sum(inverse[:, one] ** 2, axis=1) for one in (peaks, ~peaks)])
     of_noise = np.sum((inverse * share)[:, peaks] ** 2, axis=1)
@@ -356,7 +367,7 @@ def test_what_noise_does_not_explain_widens_errors_and_small_residuals_narrow_no
     ask.measure, ask.kinds = "traces", 0 * kinds
     rest = rest._replace(residual=0.5 * np.ones(9))
     variances, degrees = parts()
-    # the quiet stretches tell the size; what is known beforehand is normal
+    # the baselines determine the size; prior values are normal
     assert degrees.tolist() == [40.0, math.inf] and sum(variances) == pytest.approx(
         plain.sum(axis=0)
     )
@@ -379,12 +390,14 @@ def test_gains_and_clocks_of_each_sensor_are_found():
     force = CubicSpline(clean.time, clean.sensor_force, axis=0)
     moved = np.column_stack([force(clean.time - one)[:, k] for k, one in enumerate(late)])
     found = gc.fit(start(), changed(clean, force=gain * moved), KEYS, "traces")
-    # a mean gain goes with the speed, a mean time with the clock, and a time that grows with psi
+    # a mean gain is correlated with the speed, a mean time with the clock, and a time that grows
+    # with psi
     assert found.gain - found.gain.mean() == pytest.approx(gain - gain.mean(), abs=0.01)
     assert np.abs(found.shift - late).max() < 2e-7 < found.shift.max() - found.shift.min()
     assert found.describes and found.common_gain == 1.0
     assert not any("times the" in one for one in found.messages)
-    # one sensor is further off than is stated: said with the bead and by how much
+    # one sensor differs by more than its stated uncertainty: the message gives the bead and the
+    # difference
     gain[2] = 1.2
     strange = gc.fit(start(), changed(clean, force=gain * moved), KEYS, "traces")
     (said_so,) = [one for one in strange.messages if "This is a sign" in one]
@@ -403,7 +416,7 @@ def test_a_short_quiet_stretch_is_said_and_widens_the_interval():
 
 
 def concluding(law, describes, degrees=3.0, **values):
-    """A fit with values and errors of keys."""
+    """Return a fit with values and errors of keys."""
     data = {"describes": describes, "degrees_of_freedom": degrees, "key": list(values), "aic": 0.0}
     units = {"contact.restitution": "1", "striker.speed": "m/s"}
     for key, (value, error) in values.items():
@@ -445,8 +458,8 @@ def test_a_report_begins_with_the_answer_in_one_sentence():
     assert ranked([flores, hertz], [1, 2]).endswith("(not determined); hertz does not either.")
 
 
-# By what law a trace is made, and which is fitted to it. The last three leave 1 to 2 % of the
-# peaks, which a chi squared of all samples tells in few draws: they are told by their shape.
+# The law of a trace, and the law that is fitted to it. The last three leave 1 to 2 % of the peaks,
+# which chi squared of all samples detects in few draws: their shape reveals them.
 WRONG = (
     (("ma-liu",), "flores"),
     (("ma-liu",), "tsuji"),
@@ -494,14 +507,15 @@ def test_a_calibration_that_is_off_is_found_within_what_is_stated():
     assert aware.common_gain == pytest.approx(1.03, abs=0.01) and plain.common_gain == 1.0
     assert aware.gain == pytest.approx(np.full(5, aware.common_gain)) and not aware.shift.any()
     assert aware.scatter < 1.5 < plain.scatter
-    # peaks alone do not tell it: their answer is as uncertain as the calibration
+    # peaks alone do not determine it: the result is as uncertain as the calibration
     plain, aware = (gc.fit(start(), synthetic(0.01, 3, 1.0, one), KEYS, "peaks") for one in said)
     assert aware.errors["striker.speed"] > 1.5 * plain.errors["striker.speed"]
 
 
 @pytest.mark.long
 def test_keys_that_are_not_told_apart_are_named_and_have_no_error():
-    # no contact is fully plastic: of psi and xi the force knows one number, see Ma and Liu's law
+    # no contact is fully plastic: the force depends on one combination of psi and xi, see the law
+    # of Ma and Liu
     found = gc.fit(start(), synthetic(0.01), ["contact.psi", "contact.xi", "striker.speed"])
     assert found.not_told_apart.tolist() == ["contact.psi, contact.xi"] * 2 + [""]
     assert found.errors["contact.psi"] == found.errors["contact.xi"] == math.inf
@@ -510,7 +524,7 @@ def test_keys_that_are_not_told_apart_are_named_and_have_no_error():
         "contact.psi and contact.xi are not distinguishable" in one for one in found.messages
     )
     assert abs(found.values["striker.speed"] - 1.77) < 4.0 * found.errors["striker.speed"] < 0.5
-    # the two count as one number found
+    # the two count as one fitted number
     assert found.aic == pytest.approx(gc.fit(start(), synthetic(0.01), KEYS).aic, abs=0.05)
 
 
@@ -556,13 +570,13 @@ def test_the_command_prints_and_keeps_what_the_function_finds(here, obeyed, caps
     assert ends == pytest.approx(found.interval(0.9)["contact.psi"], rel=1e-6)
     assert kept.case.contact.psi == kept["contact.psi"] and kept["contact.psi_start"] == 2.75
     assert json.loads(kept.provenance["start_case_json"])["tables"]["contact"]["psi"] == 2.75
-    # all that a figure takes is in the file
+    # the file contains everything that a figure uses
     assert (here / "fit.png").exists() and gc.figures.fit(kept).axes[0].has_data()
     assert obeyed("plot", "kept.h5").out == "kept-fit.png\n"
     assert "data-made-up" in obeyed("cite", "kept.h5").out
     assert obey([*begun, "--free", "contact.psy"]) == 2
     assert obey([*begun, "--free", "contact.psi", "--out", "kept.txt"]) == 4
-    # of two laws: KEY of those that know it, LAW:KEY of one
+    # of two laws: KEY for those that have it, LAW:KEY for one
     several = [*begun, *case, "--law", "ma-liu", "--law", "hertz", "--free", "striker.speed"]
     several += ["--free", "ma-liu:contact.psi"]
     (here / "laws.h5").write_bytes((here / "kept.h5").read_bytes())
@@ -578,7 +592,7 @@ def test_the_command_prints_and_keeps_what_the_function_finds(here, obeyed, caps
     assert list(kept[1].values) == ["striker.speed"] and len(kept) == 2
     assert np.isnan(kept["contact.psi"]).tolist() == [False, True]
     page = report([here / "laws.h5"])
-    # of the ranking, and of the pulses under each of the two laws
+    # of the ranking, and of the pulses with each of the two laws
     assert kept.conclusion.endswith("; hertz does not.")
     assert b"<p>ma-liu describes the measurement: speed 1.7" in page and b"hertz does not." in page
     assert b"Ranking: made up" in page and page.count(b'<figure class="picture"') == 3
@@ -594,14 +608,14 @@ def test_the_command_prints_and_keeps_what_the_function_finds(here, obeyed, caps
     assert "--law: hertz is listed twice" in obeyed(*several, "--law", "hertz", code=2).err
 
 
-# A dashpot that the trace is made by, and laws that are fitted to it: the damping of hunt-crossley
-# is the same term with another restitution (test_equivalent.py), and hertz lacks it.
+# A dashpot that creates the trace, and laws that are fitted to it: the damping of hunt-crossley is
+# the same term with another restitution (test_equivalent.py), and hertz lacks it.
 FLORES = ("flores", 0.7)
 RIVALS = {"hertz": [], "hunt-crossley": ["contact.restitution"], "flores": ["contact.restitution"]}
 
 
 def told(found):
-    """(law, other): whether the two are told apart."""
+    """Return whether two laws are distinguishable, by (law, other)."""
     laws = found["law"].tolist()
     pairs = np.ndenumerate(found.distinguishable.tolist())
     return {(laws[i], laws[j]): bool(told) for (i, j), told in pairs if i != j}
@@ -619,17 +633,17 @@ def test_laws_fitted_to_a_trace_are_ranked_and_near_ones_not_told_apart():
     assert best.errors["contact.restitution"] < 0.05
     assert found[-1].law == "hertz" and found[-1].aic > best.aic + 10.0
     assert told(found)["flores", "hunt-crossley"] is False and told(found)["hertz", "flores"]
-    # the maximum of -(m/2) ln v - S/(2 v) over the variance v is at v = S/m, for each sensor, of
-    # its n numbers and of as many more as its quiet stretch stands for; found are a restitution, a
-    # speed and a clock
+    # the maximum of -(m/2) ln v - S/(2 v) over the variance v is at v = S/m, for each sensor, with
+    # its n numbers and the equivalent number of its baseline; a restitution, a speed, and a clock
+    # are fitted
     before = before_any_run(trace, best.case)
-    # of white noise two samples are drawn together at least
+    # for white noise, at least two samples are drawn together
     assert np.bincount(before.blocks()).min() == 2
     count = np.array([len(one["time"]) for one in best.samples])
     square, quiet = count * np.square(best.residuals), before.quiet_degrees
     wanted = np.sum((quiet + count) * np.log((quiet + square) / (quiet + count)) + count) + 6.0
     assert best.aic == pytest.approx(wanted, rel=1e-9)
-    # alone as among others; of a law of the case its own values are where it begins
+    # alone and among other laws; the values of the case are the initial values of its law
     alone = gc.fit(best.case, trace, ["striker.speed", "contact.restitution"], "traces")
     assert alone.aic == pytest.approx(best.aic, abs=1e-3)
     page = found._repr_html_()
@@ -645,7 +659,7 @@ def test_a_difference_scatters_as_its_sums_over_drawn_blocks():
     blocks = draw.standard_normal((2, 40))
     found = differences_of_laws([30.0, 0.0], blocks, [1.0, 1.0])
     drawn = draw.multinomial(40, np.full(40, 1.0 / 40), 20_000) @ (blocks[0] - blocks[1])
-    # of 40 blocks one is needed for the mean
+    # of 40 blocks, one is needed for the mean
     assert found["aic_scatter"][0, 1] == pytest.approx(drawn.std() * math.sqrt(40 / 39), rel=0.02)
     assert found["aic_difference"].tolist() == [[0.0, 30.0], [-30.0, 0.0]]
 
@@ -655,13 +669,13 @@ def test_a_difference_scatters_as_its_sums_over_drawn_blocks():
         return bool(found[0, 1])
 
     assert distinguishable(30.0, blocks) and not distinguishable(10.0, blocks)
-    # a difference of less than 2 tells nothing, however small its scatter is
+    # a difference of less than 2 is not significant, however small its scatter
     same = [blocks[0]] * 2
     assert not distinguishable(1.9, same) and distinguishable(2.1, same)
 
 
 def test_a_difference_scatters_by_what_laws_follow_of_the_noise_too():
-    # ten numbers, and two laws of three parameters each that miss them by little
+    # ten numbers, and two laws with three parameters each that differ from them slightly
     place = np.arange(10.0)
     terms = (place, place**2), (np.sqrt(place + 1.0), place**1.5)
     laws = [np.column_stack([np.ones(10), *more]) for more in terms]
@@ -673,7 +687,7 @@ def test_a_difference_scatters_by_what_laws_follow_of_the_noise_too():
         pair = differences_of_laws([one.sum() for one in blocks], blocks, [0.7, 0.7])
         found.append((pair["aic_difference"][0, 1], pair["aic_scatter"][0, 1]))
     off, scatter = np.array(found).T
-    # without what they follow 0.84
+    # without the degrees of freedom of the fit, 0.84
     assert 0.93 < np.sqrt(np.mean(scatter**2)) / off.std() < 1.15
 
 
@@ -692,24 +706,24 @@ def test_a_right_law_is_rarely_told_to_be_the_worse_one(figure, kind):
     figure(f"{kind}: right laws that were said to be worse, of 20", worse, at_most=1)
     figure(f"{kind}: laws without damping that were not told apart, of 20", missed, at_most=0)
     difference, scatter = np.array(apart).T
-    # of 20 the standard deviation is known to a sixth
+    # with 20, the standard deviation is known within a sixth
     ratio = float(np.sqrt(np.mean(scatter**2)) / difference.std(ddof=1))
     figure(f"{kind}: scatter of a difference over that of 20", ratio, at_least=0.7, at_most=1.6)
 
 
 def test_a_right_law_is_accused_as_seldom_as_is_said():
-    # what is left at five sensors, the size of whose noise is known with five degrees of freedom
+    # residuals at five sensors, the size of whose noise is known with five degrees of freedom
     draw, known, draws = np.random.default_rng(1), 5.0, 200
     labels = np.tile(np.arange(5), 2)
     left = draw.standard_normal((draws, 2, 5)) / np.sqrt(draw.chisquare(known, (draws, 1, 5)) / 5)
     chance, sizes = conclusion._chance, np.full(5, known)
     chances = [chance(one.ravel(), np.ones(10), labels, sizes) for one in left]
-    # 2 are to be; as if their size were known, 36
+    # 2 are expected; if their size were known, 36
     assert 1 <= sum(one < conclusion.ACCUSED for one in chances) <= 6
 
 
 def test_slow_parts_of_what_is_left_accuse_a_right_law_as_seldom():
-    # of forty samples, four slow numbers found: half of what the eight shapes hold
+    # of forty samples, four slow numbers are fitted: half of those in the eight shapes
     draw, place = np.random.default_rng(4), np.linspace(-1.0, 1.0, 40)
     slope = np.polynomial.legendre.legvander(place, 3)
     inverse, zero = np.linalg.pinv(slope), np.zeros(1)
@@ -724,7 +738,7 @@ def test_slow_parts_of_what_is_left_accuse_a_right_law_as_seldom():
         left = noise - slope @ (inverse @ noise)
         rest = conclusion.Residuals(left, free, slope, inverse, every)
         chances.append(conclusion._chance_of_residuals(asked, rest)[0])
-    # one of ten at most; of two that were independent 0.0975
+    # one of at most ten; of two independent ones, 0.0975
     assert 0.06 < np.mean(np.array(chances) < 0.1) < 0.12
 
 

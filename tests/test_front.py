@@ -1,5 +1,6 @@
-"""Beads ahead of a wave's front are left out: to the bits of a loop that sweeps every contact,
-whatever the step and the records are."""
+"""Beads ahead of the wave front are skipped, bit-identical to a loop that sweeps every contact.
+
+This holds for every step and every selection of records."""
 
 import contextlib
 import math
@@ -20,7 +21,7 @@ from granchain.errors import RunError
 from granchain.simulation import prepare
 from granchain.status import Status
 
-# Stability limit 4.35e-6 s. Only sensors are recorded: no whole step on the way.
+# The stability limit is 4.35e-6 s. Only sensors are recorded, so there is no full step in between.
 CHAIN = gc.load_case("steel-chain-hertz").replace(**{
     "energy.ledger": False, "snapshots": None, "time.step": 3e-6,
     "sensors.contacts": [], "sensors.beads": [9, 63], "sensors.interval": 3e-6,
@@ -29,14 +30,14 @@ CHAIN = gc.load_case("steel-chain-hertz").replace(**{
 
 @contextlib.contextmanager
 def all_swept():
-    """The front of every run starts at the last contact."""
+    """Start the front of every run at the last contact."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Masses, "at_rest_ahead", property(lambda masses: masses.n_bodies - 1))
         yield
 
 
 def ended(case, **how):
-    """A run, to its failure where it fails."""
+    """Return a run to its end, or to its failure."""
     try:
         return gc.run(case, **how)
     except RunError as error:
@@ -50,7 +51,7 @@ def swept(case):
 
 
 def unlike(one, other):
-    """How many numbers differ in a bit."""
+    """Return the number of values that differ in a bit."""
     one, other = np.asarray(one), np.asarray(other)
     if one.shape != other.shape or one.dtype != other.dtype:
         return max(one.size, other.size)
@@ -63,12 +64,13 @@ def unlike(one, other):
 
 
 def differing(one, other):
-    """Numbers that differ in a bit, of all that two results, or two data sets, have both."""
+    """Return the number of values that differ in a bit, of everything that two results or datasets
+    share."""
     shared = one.variables.keys() & other.variables.keys()
     return sum(unlike(one.variables[name].data, other.variables[name].data) for name in shared)
 
 
-# --- A contact that closes and opens again between two looks
+# --- A contact that closes and opens again between two inspections
 @pytest.mark.promise("R2")
 def test_a_wave_goes_on_whatever_is_recorded(figure):
     bare, recorded, reference = (
@@ -76,7 +78,7 @@ def test_a_wave_goes_on_whatever_is_recorded(figure):
         gc.run(CHAIN.replace(**{"snapshots.interval": 2e-6 * 29})),
         swept(CHAIN),
     )
-    # the elastic pulse of 66 N is at the last sensor what it is at the first one, within a tenth
+    # the elastic pulse of 66 N is at the last sensor as at the first one, within a tenth
     assert bare.sensor_force[:, 1].max() == pytest.approx(bare.sensor_force[:, 0].max(), rel=0.1)
     assert bare.sensor_force[:, 1].max() > 50.0
     figure(
@@ -86,10 +88,11 @@ def test_a_wave_goes_on_whatever_is_recorded(figure):
     )
 
 
-# --- Random cases, each by a way of its own
+# --- Random cases, each with one way of computation
 
-# A law with each kind of loop: without rate and history, with dents, with a rate, with a rate and
-# an onset, pulling at the end, jumping at the onset and inside, and of the user's own.
+# A law with each kind of loop: without rate and history, with residual indentation, with a rate,
+# with a rate and an onset weight, pulling at the end, jumping at the onset and inside, and a user's
+# law.
 LAWS = {
     "hertz": {},
     "ma-liu": {},
@@ -102,16 +105,16 @@ LAWS = {
     "softer": {"stiffness": 5e7},
 }
 WAYS = ("run", "recorded otherwise", "run_many", "sweep", "threads", "resume")
-# Of each law: 504 in all.
+# Number of cases of each law: 504 in all.
 MANY = 63
-# A wave need not have passed the sensors of a study.
+# The sensors of a study need no complete wave.
 LATER = pytest.mark.filterwarnings("ignore:sweep. .*Increase time.end")
 
 
 @pytest.fixture
 def own_law(own_laws):
     class Softer(ContactLaw):
-        """A force that goes with d^(5/4)."""
+        """A force proportional to d^(5/4)."""
 
         name = "softer"
         source = Source("a test")
@@ -134,7 +137,7 @@ def own_law(own_laws):
 
 
 def contact_of(name):
-    """The table of a case for a law."""
+    """Return the table of a case for a law."""
     given = {"law": name} | LAWS[name]
     law = laws()[given["law"]]
     examples = {} if name == "softer" else vars(example_inputs(law))
@@ -142,14 +145,14 @@ def contact_of(name):
 
 
 def drawn(name, draw, long):
-    """A row of steel beads, 70 to 10,000, struck at .05 to 10 m/s; step up to the limit; each
-    record there or not.
+    """Return a row of 70 to 10,000 steel beads, struck at 0.05 to 10 m/s, with a step up to the
+    limit.
 
-    A long one has room for more than one thread.
+    Each record is present or absent. A long row is long enough for several threads.
     """
     beads = int(draw.integers(8192, 10001)) if long else int(between(draw, 70.0, 10001.0))
     steps, speed = int(draw.integers(150, 600 if beads > 1000 else 1200)), between(draw, 0.05, 10.0)
-    # free flights from far less than a step to many
+    # free flights from much less than a step to many steps
     gap = between(draw, 1e-8, 2e-5) if draw.random() < 0.5 else 0.0
     changes = {
         "chain.beads": beads,
@@ -167,14 +170,14 @@ def drawn(name, draw, long):
             draw.uniform(0.0, 1e-6, beads - 1) * (draw.random(beads - 1) < 0.5)
         ).tolist()
         if draw.random() < 0.3:
-            # beads that move before the wave comes
+            # beads that move before the wave arrives
             changes["initial.velocity"] = np.r_[
                 draw.normal(0.0, 0.3 * speed, 5), np.zeros(beads - 5)
             ].tolist()
     case = CHAIN.replace(**changes)
     limit = min(prepare(member)[2].limit for member in slower(case))
     dt = limit * min(0.999, max(0.02, draw.random() ** (1.0 / 3.0)))
-    # a wave passes 800 m/s at most, and one contact a step
+    # a wave moves at most at 800 m/s, and one contact per step
     reached = int(min(beads - 1, 5 + steps * min(1.0, dt * 800.0 / 4.76e-3)))
     every = int(draw.integers(1, 8))
     records = {
@@ -191,14 +194,15 @@ def drawn(name, draw, long):
 
 
 def slower(case):
-    """The case, and two with a slower striker, at the same step."""
+    """Return the case, and two with a slower striker, with the same step."""
     return [
         case.replace(**{"striker.speed": part * case.striker.speed}) for part in (1.0, 0.7, 0.4)
     ]
 
 
 def found_by(way, case, draw, folder):
-    """Numbers that differ from those of a loop over all contacts, by one way to run a case."""
+    """Return the number of values that differ from a loop over all contacts, for one way to run a
+    case."""
     threads, reference = int(draw.integers(1, 4)), swept(case)
     assert reference.status in (Status.COMPLETE, Status.LEDGER_OPEN), reference.status
     if way == "run":
@@ -232,7 +236,7 @@ def found_by(way, case, draw, folder):
 
 
 def found(name, count, seed, folder):
-    """The same over so many cases of a law, by each way in turn."""
+    """Return the same for a number of cases of a law, with each way in turn."""
     draw, ways = np.random.default_rng(seed), [WAYS[place % len(WAYS)] for place in range(count)]
     return sum(
         found_by(way, drawn(name, draw, way in ("threads", "resume")), draw, folder) for way in ways
@@ -241,7 +245,7 @@ def found(name, count, seed, folder):
 
 @pytest.fixture
 def threads_of_any_number(monkeypatch):
-    """Chains of some tiles go on several threads, too."""
+    """Let chains with few tiles use several threads, too."""
     monkeypatch.setattr(tiles, "TILES_APART", 1)
 
 

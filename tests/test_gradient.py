@@ -1,4 +1,4 @@
-"""Derivatives of runs: against a tangent of the same scheme, carried along in NumPy."""
+"""Derivatives of runs, compared with a tangent of the same scheme in NumPy."""
 
 import re
 
@@ -12,20 +12,23 @@ from granchain.verification import UNCONFIRMED
 
 
 def row(beads, end, **changes):
-    """Steel beads, Hertz, struck."""
+    """Return a struck row of steel beads with the Hertz law."""
     own = {"chain.beads": beads, "sensors.beads": [beads // 2], "sensors.contacts": []}
     own |= {"snapshots": None, "time.end": end}
     return gc.load_case("steel-chain-hertz").replace(**(own | changes))
 
 
 def with_tangent(case, step):
-    """Peak at the sensor, momentum passed on, and their derivatives by every radius factor: the
-    scheme kick, drift, kick with its tangent."""
+    """Return the peak at the sensor, the transmitted momentum, and their derivatives by every
+    radius factor.
+
+    The scheme is kick, drift, kick with its tangent.
+    """
     n = case.beads + 1
     modulus = 193e9 / (1.0 - 0.3**2)
     radius, mass = np.full(n, case.chain.radius), np.full(n, case.chain.mass)
     speed = case.striker.speed
-    # of body by factor: the striker has none
+    # by body and factor: the striker has no factor
     by = np.eye(n)[:, 1:]
     reduced = 1.0 / (1.0 / radius[:-1] + 1.0 / radius[1:])
     stiffness = 4.0 / 3.0 * (0.5 * modulus) * np.sqrt(reduced)
@@ -51,12 +54,12 @@ def with_tangent(case, step):
         a[1:] += f
         da[:-1] -= df
         da[1:] += df
-        # mass by the cube of the factor
+        # the mass is proportional to the cube of the factor
         v += scale * a / mass
         dv += scale * (da - 3.0 * a[:, None] * by) / mass[:, None]
         u += step * v
         du += step * dv
-    # at a maximum the force moves by its derivative alone: a polynomial through seven values
+    # at a maximum, the force changes by its derivative alone: a polynomial through seven values
     top = int(np.argmax(force))
     x, near = np.arange(-3.0, 4.0), slice(top - 3, top + 4)
     curve = np.poly1d(np.polyfit(x, force[near], 6))
@@ -80,7 +83,7 @@ def test_gradient_is_the_tangent_of_the_same_scheme(beads, end):
     assert np.isnan(found.errors["chain.radius_factor"]).all()
     if beads == 10:
         found = gc.gradient(case, "transmitted_momentum", "chain.radius_factor", error=False)
-        # the pulse ends at 1 % of its peak, the tangent's when the bead has left
+        # the pulse ends at 1 % of its peak, and that of the tangent when the bead has separated
         assert found.value == pytest.approx(momentum[0], rel=3e-4)
         off = np.abs(found["chain.radius_factor"] - momentum[1])
         assert off.max() <= 1e-3 * np.abs(momentum[1]).max()
@@ -101,7 +104,7 @@ def test_errors_cover_what_a_finer_step_gives():
     assert coarse.of == "peak:5" and coarse.variables["value"].unit == "N"
     assert coarse.values.keys() == coarse.errors.keys() == set(keys)
     assert "chain.radius_factor.2" in coarse._repr_html_()
-    # Hertz without gaps: forces with the speed to the power of 6/5
+    # Hertz contacts without gaps: forces are proportional to the speed to the power of 6/5
     touching = gc.gradient(row(10, 7e-5), "peak", "striker.speed")
     assert touching["striker.speed"] * 1.77 / touching.value == pytest.approx(1.2, abs=5e-5)
 
@@ -113,16 +116,16 @@ def test_momentum_passed_on_does_not_depend_on_where_a_damped_contact_begins(pla
     for step in (2e-7, 1.88e-7):
         one = case.replace(**{"time.step": step, "sensors.beads": [2], "sensors.interval": step})
         found.append(gc.gradient(one, "transmitted_momentum", key, error=False))
-    # by the forces at the steps alone it would be -34,300 and -5,540 1/m
+    # with the forces at the steps alone, it would be -34,300 and -5,540 1/m
     assert found[0][key] == pytest.approx(found[1][key], rel=5e-3)
-    # what is passed on is the contact's impulse, also where drag takes some of it
+    # the transmitted momentum is the impulse of the contact, also if drag takes a part of it
     result = gc.run(one)
     (impulse,) = gc.analysis.first_pulse(result.time, 2.0 * result.sensor_force[:, 0]).impulse
     assert found[1].value == pytest.approx(impulse / (result.mass[0] * 1.77), rel=2e-3)
 
 
 def test_an_error_is_not_small_by_chance():
-    # the two steps differ by a third of what either has from a fine one
+    # the two steps differ by a third of the difference of each from a fine step
     case = row(4, 1.08e-4, **{"chain.gap": 1e-7, "striker.speed": 0.6, "time.step": "fast"})
     key, fine = "striker.speed", case.replace(**{"time.step": "auto"})
     known = gc.gradient(fine, ("peak", 3), key, error=False)[key]
@@ -133,7 +136,7 @@ def test_an_error_is_not_small_by_chance():
         off = abs(found[key] - known)
         assert off > 12.0 * abs(found[key] - between)
         assert off <= found.errors[key] <= 1e-3 * found[key]
-    # of order two a half of the step leaves a quarter of its error, a quarter a sixteenth
+    # with order two, half of the step leaves a quarter of its error, and a quarter a sixteenth
     quarter = case.replace(**{"time.step": 0.25 * found.time_step})
     ends = between, gc.gradient(quarter, ("peak", 3), key, error=False)[key]
     taken = [abs(found[key] - end) / part for end, part in zip(ends, (3 / 4, 15 / 16), strict=True)]
@@ -144,7 +147,7 @@ def test_a_drive_has_numbers_too():
     case = shaken_row(2, 2e4, 1e-9, 1e3, **{"time.end": 1e-4})
     key = "ends.left.amplitude"
     found = gc.gradient(case, lambda result: result.final_displacement[0], key, error=False)
-    # weakly shaken, the beads answer in proportion
+    # for weak driving, the response of the beads is proportional
     assert found[key] * 1e-9 == pytest.approx(found.value, rel=2e-3)
 
 

@@ -1,5 +1,6 @@
-"""What each contact has come to: largest and residual overlap, and what it is doing, at the end and
-in snapshots, in whatever way a result comes."""
+"""Histories of contacts: largest and residual overlap, and contact state.
+
+They are compared at the end and in snapshots, for every way to get a result."""
 
 import math
 
@@ -24,7 +25,7 @@ SHOTS = tuple(f"snapshot_{name}" for name in NEW)
 
 
 def short(base="steel-chain", **changes):
-    """The pulse in the first beads of a row of twelve."""
+    """Return a run with the pulse in the first beads of a row of twelve."""
     small = {
         "chain.beads": 12, "sensors.beads": [2, 5], "sensors.contacts": [1], "time.end": 8e-5,
         "snapshots.interval": 4e-6, "snapshots.history": True,
@@ -39,7 +40,7 @@ def contact_of(name, **changes):
 
 
 def doing(model, c, path):
-    """Phase and history of one contact along overlaps and rates."""
+    """Return the contact state and the history of one contact along overlaps and rates."""
     f = model.functions
     h = f.history_of(c)
     for overlap, rate in path:
@@ -61,16 +62,16 @@ def test_a_hand_made_history_of_ma_liu_has_its_phases():
         (0.3 * d_y, -1.0, "elastic"),
         (d_y, 1.0, "elastic"),
         (2.0 * d_y, 1.0, "elastoplastic"),
-        # momentarily at rest where it is deepest, it is on the loading curve
+        # momentarily at rest at its largest overlap, it is on the loading curve
         (2.0 * d_y, 0.0, "elastoplastic"),
         (1.9 * d_y, -1.0, "unloading"),
-        # far above first yield, and below it too: the contact is elastic no more
+        # far above first yield, and below it again: the contact is no longer elastic
         (0.9 * d_y, -1.0, "unloading"),
         (0.95 * d_y, 1.0, "reloading"),
         (3.0 * d_y, 1.0, "elastoplastic"),
         (1.001 * d_p, 1.0, "plastic"),
         (0.999 * d_p, -1.0, "unloading"),
-        # inside the dent: surfaces that do not touch
+        # inside the residual indentation: the surfaces do not touch
         (0.1 * d_y, -1.0, "open"),
         (0.999 * d_p, 1.0, "reloading"),
         (1.1 * d_p, 1.0, "plastic"),
@@ -78,7 +79,8 @@ def test_a_hand_made_history_of_ma_liu_has_its_phases():
     ]
     found = [phase for phase, _ in doing(model, c, [(d, r) for d, r, _ in path])]
     assert found == [phase for *_, phase in path]
-    # a dent that is forgotten: beyond the window of the guard, in which nothing is lost
+    # residual indentation that is forgotten: beyond the window of the energy correction, in which
+    # nothing is lost
     model, c = contact_of("ma-liu", dents="forget")
     path = [(9.0 * d_y, 1.0), (8.0 * d_y, -1.0), (-d_y, -1.0), (0.5 * d_y, 1.0)]
     found = list(doing(model, c, path))
@@ -89,7 +91,8 @@ def test_a_hand_made_history_of_ma_liu_has_its_phases():
 @pytest.mark.plain
 @pytest.mark.parametrize(
     "name",
-    # whose guards take ten seconds, and three: the other elastoplastic laws have the same phases
+    # laws whose energy corrections take ten and three seconds; the other elastoplastic laws have
+    # the same states
     [
         *every_law(sorted(set(distinct_laws()) - {"jackson-green", "vu-quoc-zhang"})),
         pytest.param("vu-quoc-zhang", marks=PLAIN_ALONE),
@@ -133,9 +136,9 @@ def test_phases_that_cannot_occur_at_the_example_inputs_are_refused(own_laws):
 @pytest.mark.parametrize(
     ("function", "value", "missing"),
     [
-        # it yields from the first touch
+        # it yields at the first contact
         ("elastic_limit", 0.0, "elastic"),
-        # it is plastic from the first yield
+        # it is fully plastic from first yield on
         ("plastic_overlap", 0.0, "elastoplastic"),
         # it never becomes fully plastic
         ("plastic_overlap", math.inf, "plastic"),
@@ -173,7 +176,7 @@ def test_a_law_without_a_dent_keeps_none_and_is_open_or_elastic(base, changes, p
     result = gc.run(short(base, **{"time.end": 1e-5}, **changes))
     assert not result.residual_overlap.any() and not result.snapshot_residual_overlap.any()
     assert set(result.snapshot_phase.ravel().tolist()) == {0, 1}
-    # the pulse has only begun to come to the end of the row
+    # the pulse has only begun to reach the end of the row
     assert (result.largest_overlap[:4] > 1e-9).all()
     assert 0.0 <= result.largest_overlap[-1] < 1e-9
     assert not np.signbit(result.largest_overlap).any()
@@ -202,13 +205,13 @@ def test_without_the_key_snapshots_hold_no_history_and_say_how_to_get_it():
     way = r"`interval` and `history = true` under \[snapshots\]"
     with pytest.raises(AttributeError, match=way):
         _ = result.snapshot_phase
-    # overlap, rate, largest overlap and a history of three for each of 13 contacts and one
+    # overlap, rate, largest overlap, and a history of three for each of 13 contacts and one more
     rows = 1.0 + more.time.end / more.snapshots.interval
     assert 8.0 * 13 * 6 * (rows - 1.0) <= more.memory - less.memory <= 8.0 * 14 * 7 * rows
     assert sum(v.data.nbytes for v in gc.run(more).variables.values()) <= more.file_size
 
 
-# a resumed run has them too: every variable's bits, test_restart.py
+# a resumed run also has them; test_restart.py compares the bits of every variable
 def test_a_member_of_an_ensemble_from_its_file_has_the_histories_and_their_figure(here):
     case = short()
     other = short("steel-chain-hertz", **{"chain.beads": 9, "snapshots.interval": 7e-6})

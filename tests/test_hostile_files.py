@@ -1,5 +1,6 @@
-"""A damaged or hostile file is refused with a sentence: no crash, no hang, no reading of other
-files, no silent wrong number."""
+"""A damaged or hostile file is refused with a message.
+
+There is no crash, no hang, no access to other files, and no wrong number without a message."""
 
 import copy
 import math
@@ -37,9 +38,9 @@ def content():
     return file_of(a_result())
 
 
-# --- Made to do harm.
+# --- Hostile files.
 def replaced(file, name, **made):
-    """Put another dataset in the place of a good one, so that only the harm can be refused."""
+    """Replace a dataset of a valid file, so that only the hostile part can be refused."""
     texts = {
         key: file[name].attrs[key] for key in ("units", "long_name") if key in file[name].attrs
     }
@@ -96,7 +97,7 @@ def link_whose_name_commands_the_terminal(file, folder):
     file["\x1b[2J\u202e evil"] = h5py.SoftLink("/mass")
 
 
-# Edits of a good file, each with words that the refusal must hold.
+# Edits of a valid file, each with words that the message must contain.
 DAMAGED = "damaged or changed after it was written"
 HOSTILE = {
     "external_link": (link("sensor_force", None), "'sensor_force' is a link"),
@@ -139,7 +140,7 @@ HOSTILE = {
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory, content):
-    """A folder with every hostile file, each with a hash that fits."""
+    """Return a folder with every hostile file, each with a matching hash."""
     folder = tmp_path_factory.mktemp("hostile")
     (folder / "secret.bin").write_bytes(SECRET)
     with h5py.File(folder / "other.h5", "w") as other:
@@ -196,15 +197,17 @@ def test_no_hostile_file_takes_memory(folder):
     )
     *said, memory = done.stdout.splitlines()
     assert said == ["refused"] * len(HOSTILE)
-    # good files too take 69 MB with Python 3.11, 159 with 3.13; a bomb that goes off 180 more
+    # valid files take 69 MB with Python 3.11 and 159 MB with 3.13; a bomb that is not detected
+    # takes 180 MB more
     assert int(memory) < 200
 
 
 def hanging(content):
-    """A file on which HDF5 2.0.0 loops for ever: free space of 0 bytes in its heap of texts."""
+    """Return a file on which HDF5 2.0.0 loops for ever: free space of 0 bytes in its heap of
+    texts."""
     body = bytearray(content[: -files.CHECKSUM_LENGTH])
-    # Global heap: HDF5 File Format Specification 3.0, III.E. Objects of a 16-byte head and their
-    # size in steps of 8, to the free space.
+    # Global heap: HDF5 File Format Specification 3.0, III.E. Objects have a 16-byte header and a
+    # size in steps of 8, up to the free space.
     at = body.index(b"GCOL") + 16
     while body[at : at + 2] != b"\0\0":
         at += 16 + (struct.unpack_from("<Q", body, at + 8)[0] + 7) // 8 * 8
@@ -220,11 +223,11 @@ def test_a_damaged_file_on_which_hdf5_would_hang_is_refused_at_once(tmp_path, co
         open_answer(path)
 
 
-# --- Damaged; files of every answer with a flipped bit: test_answers.py
+# --- Damaged files; for files of every answer with a flipped bit see test_answers.py
 def flipped(content, draw):
     damaged = bytearray(content)
     for _ in range(draw.choice([1, 1, 1, 2, 4, 16])):
-        # Half of the flips where the structure of the file is.
+        # Half of the flips are in the structure of the file.
         at = (
             draw.randrange(len(damaged))
             if draw.random() < 0.5
@@ -234,7 +237,7 @@ def flipped(content, draw):
     return bytes(damaged)
 
 
-# --- Not an output file at all.
+# --- Other files.
 def test_what_is_no_output_file_is_refused_in_a_sentence(tmp_path):
     (tmp_path / "text.h5").write_text("time,force\n")
     (tmp_path / "empty.h5").touch()
@@ -255,7 +258,7 @@ def test_what_is_no_output_file_is_refused_in_a_sentence(tmp_path):
 # --- The checkpoint.
 @pytest.fixture(scope="module")
 def state():
-    """A state in the middle of a run that records and has a history."""
+    """Return a state in the middle of a run that records data and has a history."""
     chain = steel_row(6)
     contacts = contacts_of(laws()["ma-liu"], chain, inputs_for("ma-liu"))
     step = time_step_of(contacts, chain, "fast", 1e-5)
@@ -266,14 +269,14 @@ def state():
 
 @pytest.fixture(scope="module")
 def checkpointed(state, tmp_path_factory):
-    """The bytes of its checkpoint."""
+    """Return the bytes of its checkpoint."""
     path = tmp_path_factory.mktemp("checkpoint") / "run.chk"
     Checkpoint(path).save(Saved(state.arrays(), "2026-01-01", 1.0), set_up=state.set_up)
     return path.read_bytes()
 
 
 def resumed(path, state):
-    """Read a checkpoint as a run does that goes on from it."""
+    """Read a checkpoint like a run that resumes from it."""
     saved = Checkpoint(path).load(set_up=state.set_up)
     copy.deepcopy(state).restore(saved.arrays)
     return saved
@@ -311,7 +314,7 @@ def test_what_is_no_checkpoint_of_a_run_is_refused_in_a_sentence(tmp_path, state
 
 
 def test_messages_about_a_file_that_a_case_names_quote_nothing_of_it(tmp_path):
-    # what stands in files that a stranger's case may name
+    # content of files that the case of a stranger may name
     secret = "hunter2"
     first = {"initial": f"{secret},bead\n1,2\n", "csv": f"bead,velocity\n{secret},1\n"}
     first |= {"number": "bead,velocity\n271828,1\n", "hdf5": "\x89HDF\r\n\x1a\n" + secret}
