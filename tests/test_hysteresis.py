@@ -1,4 +1,4 @@
-"""Hysteresis dashpots: each factor, what it delivers; laws of permanent indentation."""
+"""Hysteresis dashpots: factors and delivered restitutions, and laws with permanent indentation."""
 
 import math
 
@@ -22,9 +22,9 @@ from granchain.two_body import impact
 PAIR = example_pair()
 
 ASKED = (0.1, 0.3, 0.5, 0.7, 0.9)
-# Delivered for these, integrated to the digits shown, with the published factors: the same for
-# every stiffness, exponent, mass and speed. And a/(1 - e) for e to 1: 1.5 in a law that is right
-# there.
+# Restitutions that these laws deliver with the published factors, integrated to the digits shown.
+# They are the same for every stiffness, exponent, mass and speed. Then the limit of a/(1 - e) as e
+# approaches 1: it is 1.5 for a law that is correct in this limit.
 TABLE = {
     "hunt-crossley": ((0.5158, 0.5813, 0.6630, 0.7680, 0.9090), 1.5),
     "herbert-mcwhannell": ((0.4907, 0.5200, 0.5936, 0.7227, 0.9009), 1.5),
@@ -46,14 +46,14 @@ TABLE = {
     "marhefka-orin": ((0.4907, 0.5200, 0.5936, 0.7227, 0.9009), 1.5),
     "marhefka-orin-approximate": ((None, None, 0.3796, 0.6800, 0.8994), 1.5),
 }
-# Of the table, the laws whose factor is finite at e = 0.
+# The laws of the table whose factor is finite at e = 0.
 FINITE_AT_ZERO = ("hunt-crossley", "herbert-mcwhannell", "lee-wang", "lankarani-nikravesh",
                   "khulief-shabana", "zhiying-qishao", "carvalho-martins",
                   "marhefka-orin")  # fmt: skip
 
 
 def given(law):
-    """What a law of exponent 1 needs besides."""
+    """Return the additional inputs of a law with exponent 1."""
     return {"stiffness": 1e7} if laws()[law] is KhuliefShabana else {}
 
 
@@ -64,13 +64,13 @@ def inputs_of(law, restitution, **changes):
 
 
 def damping_over_speed(law, restitution, **changes):
-    """The coefficient a/v0, times v0; of a restitution, or an array of them."""
+    """Return v0 times the coefficient a/v0, for a restitution or an array of restitutions."""
     inputs = inputs_of(law, restitution, **changes)
     return laws()[law].coefficients_of(PAIR, inputs)[1] * inputs.impact_speed
 
 
 def problem(law, restitution):
-    """What the law says against a restitution."""
+    """Return what the law reports about a restitution."""
     (quantity,) = (quantity for quantity in laws()[law].inputs if quantity.name == "restitution")
     return quantity.problem(restitution)
 
@@ -79,7 +79,7 @@ def problem(law, restitution):
 @pytest.mark.plain
 def test_every_hysteresis_law_stands_in_the_table_and_those_of_one_exponent_share_functions():
     ours = {n: law for n, law in laws().items() if law.__module__.startswith("granchain.contact")}
-    # with a constant alpha there is nothing to ask for: test_viscous.py
+    # a law with constant alpha has no restitution as input: test_viscous.py
     found = {name for name, law in ours.items() if issubclass(law, Hysteresis)}
     assert found - {"hunt-crossley-alpha"} == set(TABLE)
     force = ours["flores"].force
@@ -97,13 +97,13 @@ def test_the_factor_delivers_what_is_tabulated_and_has_its_slope():
                 continue
             found = theory.delivered_restitution(float(damping_over_speed(law, asked)))
             assert found == pytest.approx(expected, abs=5.1e-5), (law, asked)
-        # near an elastic impact; 1/e leaves a damping of 1 for one
+        # near an elastic impact; the factor 1/e does not vanish at e = 1
         factor = float(laws()[law].damping_factor(1.0 - 1e-7))
         known = 1.0 if math.isinf(slope) else 1e-7 * slope
         assert factor == pytest.approx(known, rel=5e-3, abs=5e-10), law
 
 
-# the laws of one exponent have one loop, and differ in the factor alone
+# laws with the same exponent share a compiled loop, and only their factors differ
 EXPONENTS = pytest.mark.parametrize(
     "law", ["flores", pytest.param("khulief-shabana", marks=pytest.mark.long)]
 )
@@ -116,17 +116,17 @@ def test_an_impact_has_the_restitution_overlap_and_force_of_its_factor_and_expon
     mass = float(PAIR.effective_mass)
     for asked, delivered in zip(ASKED, TABLE[law][0], strict=True):
         found = impact(law=law, pair=PAIR, speed=SPEED, refine=10, restitution=asked, **given(law))
-        # half a digit of the table, and the loop's error
+        # half of the last digit of the table, and the error of the loop
         assert found.restitution == pytest.approx(delivered, abs=5e-5 + 1e-5)
         factor = float(laws()[law].damping_factor(asked))
-        # second order: at the automatic step 5e-5, at a tenth of it 5e-7
+        # second order: 5e-5 at the automatic step, 5e-7 at a tenth of it
         assert found.restitution == pytest.approx(theory.delivered_restitution(factor), abs=1e-6)
         if asked < 0.5:
             continue
         exact = theory.hysteresis_impact(stiffness, mass, SPEED, factor, exponent)
         assert found.max_overlap == pytest.approx(exact.max_overlap, rel=2e-6)
         assert found.max_force == pytest.approx(exact.max_force, rel=2e-6)
-        # what is not stored at the largest overlap is lost
+        # the law dissipates the energy that it does not store at the largest overlap
         stored = stiffness * exact.max_overlap ** (exponent + 1.0) / (exponent + 1.0)
         lost = 0.5 * mass * SPEED**2 - stored
         assert found.dissipated_approach == pytest.approx(lost, rel=1e-5)
@@ -137,14 +137,14 @@ def test_a_restitution_that_a_factor_has_no_value_for_is_refused():
     for law in TABLE:
         valid = [problem(law, e) is None for e in (1.0, -1e-9, 1.0 + 1e-9)]
         assert valid == [True, False, False], law
-        # Hu: 3.85238 + ln e > 0; Marhefka and Orin's (108): 3 e > 1
+        # Hu: 3.85238 + ln e > 0; Marhefka and Orin, eq. (108): 3 e > 1
         least = {"hu": math.exp(-3.85238), "marhefka-orin-approximate": 1.0 / 3.0}.get(law, 0.0)
         assert problem(law, least + 1e-9) is None, law
         for lowest in (0.0, least):
             assert (problem(law, lowest) is None) == (law in FINITE_AT_ZERO), law
         with pytest.raises(LawError, match=r"restitution: .* is out of range\. It must be"):
             damping_over_speed(law, np.array([0.9, 0.0 if least else -0.1]))
-        # no identified factor delivers zero
+        # no identified factor delivers a restitution of zero
         if law in FINITE_AT_ZERO:
             with pytest.raises(LawError, match=r"restitution: 0\.0 is out of range\. .* above 0"):
                 damping_over_speed(law, 0.0, damping="identified")
@@ -163,7 +163,7 @@ def test_an_array_of_restitutions_gives_each_contact_its_own_damping():
             inputs = inputs_of(law, several, **way)
             table = coefficients(laws()[law].model(inputs), PAIR, inputs, np.full(3, 1e-3))
             assert table[1] * SPEED == alone, law
-        # identified, every law has the exact factor
+        # with identified damping, every law has the exact factor
         found = float(damping_over_speed(law, 0.5, **ways[-1]))
         assert found == pytest.approx(theory.damping_factor(0.5), rel=1e-13), law
 
@@ -179,18 +179,19 @@ def test_the_exact_factor_is_the_inverse_of_the_delivered_restitution_up_to_both
         found = float(exact_damping_factor(1.0 - s))
         assert found == pytest.approx(1.5 * s * (1.0 + s), rel=max(1e-15, s * s))
     assert exact_damping_factor(1.0) == 0.0
-    # 1 - a e = exp(-1/e): below e = .02 lost in the rounding
+    # 1 - a e = exp(-1/e) is lost in rounding below e = .02
     found = exact_damping_factor(np.array([1e-300, 1e-9, 0.02]))
     assert found == pytest.approx([1e300, 1e9, 50.0], rel=1e-15)
-    # none delivers zero
+    # no law delivers zero
     with pytest.raises(LawError, match=r"restitution: 0\.0 is out of range\. .* above 0"):
         damping_over_speed("wang-liu-hysteretic", 0.0, damping="identified")
 
 
 # Alaci et al., Dynamic aspects of damped elastic impact, part 1: two steel balls of 1 kg, E 210
-# GPa, nu .3, 5 m/s; a density of 7800 kg/m3 gives their x_H = 2.31124e-4 m. Asked e: delivered,
-# times of approach and recovery over Hertz's, largest force and overlap over Hertz's, losses in
-# approach and recovery over the energy at the start; recomputed to the digits shown.
+# GPa, nu .3, 5 m/s. A density of 7800 kg/m3 gives their x_H = 2.31124e-4 m. For each asked e: the
+# delivered e; times of approach and recovery, largest force and largest overlap relative to
+# Hertz's; losses in approach and recovery relative to the initial energy. Recomputed to the digits
+# shown.
 ALACI = {
     0.0: (0.66296, 0.9111, 1.2053, 0.9033, 0.8555, 0.3231, 0.2374),
     0.3: (0.68422, 0.9173, 1.1876, 0.9033, 0.8653, 0.3035, 0.2283),
@@ -225,7 +226,7 @@ def test_two_steel_balls_under_lankarani_and_nikravesh_are_those_of_alaci():
 PLASTIC = ("lankarani-nikravesh-plastic", "gharib-hurmuzlu-plastic")
 
 
-@pytest.mark.long  # a loop that no other test compiles
+@pytest.mark.long  # no other test compiles this loop
 @pytest.mark.parametrize("law", PLASTIC)
 def test_the_first_impact_delivers_the_asked_restitution_and_its_dent(law):
     mass = float(PAIR.effective_mass)
@@ -233,7 +234,7 @@ def test_the_first_impact_delivers_the_asked_restitution_and_its_dent(law):
     for asked in (*ASKED, 1.0):
         found = impact(law=law, pair=PAIR, speed=SPEED, refine=10, restitution=asked)
         assert found.restitution == pytest.approx(asked, abs=1e-6)
-        # the loading curve is Hertz's
+        # the loading curve is that of Hertz's law
         assert found.max_overlap == pytest.approx(deepest, rel=1e-6)
         dent = deepest * (1.0 - asked**2)
         assert found.residual_overlap == pytest.approx(dent, abs=1e-6 * deepest)
@@ -254,16 +255,16 @@ def test_a_second_impact_is_elastic_up_to_the_speed_of_the_rebound(law):
     c = tuple(columns[:, 0])
     taken = own.loading_work(d, c)
     dented = own.update((d, 0.0, 0.0, 1.0), c, own.history_of(c))
-    # given back: e^2, and all that the old curve can hold
+    # the contact returns e^2, and the old curve can store the same energy
     assert own.energy(d, c, dented) == pytest.approx(e**2 * taken, rel=1e-13)
     assert not own.needs_update(d, 0.0, c, dented)
-    # with the first speed again: up the old curve, then on to d_2 with U(d_2) - U(d) + e^2 U(d) =
-    # U(d), so that e^2 (2 - e^2) comes back
+    # at the first speed again, the overlap follows the old curve and then increases to d_2, where
+    # U(d_2) - U(d) + e^2 U(d) = U(d), so that e^2 (2 - e^2) is returned
     deeper = d * (2.0 - e**2) ** 0.4
     assert own.needs_update(deeper, 0.0, c, dented)
     again = own.energy(deeper, c, own.update((deeper, 0.0, 0.0, 1.0), c, dented)) / taken
     assert again == pytest.approx(e**2 * (2.0 - e**2), rel=2e-13)
-    # it yields from the first touch, is never guarded and never divides by nothing
+    # the law yields from first contact, has no energy guard, and never divides by zero
     assert own.elastic_limit(c) == 0.0 and c[-3 * GUARD_WINDOWS :] == (0.0,) * (3 * GUARD_WINDOWS)
     fresh = own.history_of(c)
     for tiny in (5e-324, 1e-200, OPEN):
@@ -272,7 +273,7 @@ def test_a_second_impact_is_elastic_up_to_the_speed_of_the_rebound(law):
     h = own.update((2.0 * OPEN, 0.0, 0.0, 1.0), c, fresh)
     assert all(math.isfinite(x) for x in h)
     assert h[2] == pytest.approx(float(PAIR.hertz_stiffness) / e**3, rel=1e-13)
-    # forgotten, an opened contact is as new
+    # with dents = "forget", an opened contact equals a new one
     own, columns = made(e, dents="forget")
     c = tuple(columns[:, 0])
     assert own.needs_update(0.0, 0.0, c, dented)

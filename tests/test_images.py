@@ -1,4 +1,4 @@
-"""Images of many states: bit-identical to runs from each state, on any number of threads."""
+"""Images of many states are bit-identical to runs from each state, for any number of threads."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ STATES = np.hstack([1e-8 * np.arange(24.0).reshape(4, 6), 1e-4 * np.arange(24.0)
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.plain
 def test_images_are_those_of_runs_from_each_state(threads, monkeypatch):
-    # batches of a single state
+    # each batch has one state
     monkeypatch.setattr(images, "AT_ONCE", 1.0)
     reported = []
     chain = Images(CASE, Runners(threads, lambda *runs: reported.append(runs)))
@@ -39,7 +39,7 @@ def test_images_are_those_of_runs_from_each_state(threads, monkeypatch):
 def test_histories_after_a_time_are_those_of_a_run():
     case = CASE.replace(contact={"law": "ma-liu", "psi": 3.0, "xi": 13.0})
     chain = Images(case, Runners(1))
-    # fast enough to yield
+    # fast enough that the contacts yield
     state = np.repeat([0.0, 0.5], 6) * np.tile([1.0, -1.0], 6)
     image, history = chain.after_with_history(state, chain.history_at_rest)
     initial = {"velocity": state[6:9].tolist(), "resonator_velocity": state[9:].tolist()}

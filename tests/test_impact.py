@@ -1,5 +1,5 @@
-"""Two bodies: losses, durations, delivered restitutions, and what gc.impact refuses; the tables of
-Wang, Liu & Liu 2022 are in docs/papers."""
+"""Impacts of two bodies: losses, durations, delivered restitutions, and inputs that gc.impact
+refuses. The tables of Wang, Liu & Liu 2022 are in docs/papers."""
 
 import math
 import re
@@ -21,9 +21,10 @@ from granchain.errors import CaseError, LawError
 from granchain.material import Material
 from granchain.two_body import impact
 
-# Wang, Liu & Liu 2022, table 1, doi:10.1016/j.ijmecsci.2022.107214, as corrected: the table swaps
-# masses and densities, and the contact is internal (a ball of 20 mm in a socket of 20.5 mm): R =
-# .0205*.02/.0005 = .82 m; 200 GPa/.29 on 65 GPa/.33; m = (4/3) pi .02^3 7800 kg; s_y 30 MPa.
+# Wang, Liu & Liu 2022, table 1, doi:10.1016/j.ijmecsci.2022.107214, as corrected: the table
+# exchanges masses and densities, and the contact is internal (a ball of 20 mm in a socket of 20.5
+# mm). R = .0205*.02/.0005 = .82 m; 200 GPa/.29 on 65 GPa/.33; m = (4/3) pi .02^3 7800 kg; s_y 30
+# MPa.
 MASS = 4.0 / 3.0 * math.pi * 0.02**3 * 7800.0
 BALL = Material(youngs_modulus=200e9, poissons_ratio=0.29, density=7800.0)
 SOCKET = Material(youngs_modulus=65e9, poissons_ratio=0.33, yield_stress=30e6)
@@ -77,12 +78,12 @@ def test_bad_inputs_of_an_impact_are_told_together():
             Pair(**wrong)
 
 
-# Two of the chain's beads: Wang, Liu & Liu 2022, table 8, doi:10.1016/j.ijmecsci.2022.107214.
+# Two beads of the steel chain: Wang, Liu & Liu 2022, table 8, doi:10.1016/j.ijmecsci.2022.107214.
 BEADS = example_pair()
 
 
 def kelvin_voigt_clamped(asked, stiffness, mass):
-    """Times of no force and of no overlap of an impact at 1 m/s, in closed form."""
+    """Return the times at which force and overlap vanish in an impact at 1 m/s, in closed form."""
     zeta = -math.log(asked) / math.hypot(math.pi, math.log(asked))
     root = math.sqrt(1.0 - zeta * zeta)
     omega = math.sqrt(stiffness / mass)
@@ -91,7 +92,7 @@ def kelvin_voigt_clamped(asked, stiffness, mass):
     decay, phase = math.exp(-zeta * omega * ends), omega * root * ends
     overlap = decay * math.sin(phase) / (omega * root)
     rate = decay * (math.cos(phase) - zeta / root * math.sin(phase))
-    # free flight from there
+    # from then on the bodies fly freely
     return ends, ends + overlap / -rate
 
 
@@ -107,13 +108,13 @@ def test_a_clamped_contact_lasts_until_its_force_vanishes(asked, figure):
     ):
         figure(f"{what}, relative error", abs(value - 1.0), at_most=2e-4)
     assert found.recovery_time == pytest.approx(found.duration - found.approach_time, rel=1e-14)
-    # the kept samples end with the force
+    # the recorded samples end when the force vanishes
     assert found.force[-2] > 0.0 == found.force[-1]
     assert found.time[-2] < found.duration <= found.time[-1]
-    # of order two
+    # the error is of order two
     error, fine = (one.duration / force_ends - 1.0 for one in (found, impact(**given, refine=8.0)))
     assert error == pytest.approx(64.0 * fine, rel=0.25)
-    # a contact that may pull opens where its overlap vanishes: half a damped period later
+    # a tensile contact opens when its overlap vanishes, after half a damped period
     pulling = impact(**given, separation="tensile")
     half = math.sqrt(mass / stiffness) * math.hypot(math.pi, math.log(asked))
     assert pulling.duration == pytest.approx(half, rel=2e-4)
@@ -121,13 +122,13 @@ def test_a_clamped_contact_lasts_until_its_force_vanishes(asked, figure):
 
 
 def test_a_clamped_force_that_vanishes_for_a_while_is_not_the_end(plain_loop, monkeypatch):
-    # the dashpot of Lee and Wang's second law is strong above epsilon and weak below: the force is
-    # zero at three steps and comes back
+    # the dashpot of Lee and Wang's second law is strong above epsilon and weak below, so that the
+    # force is zero at three steps and then returns
     inputs = {"restitution": 0.01, "stiffness": 1e7, "q": 2.0, "epsilon": 2e-6}
     found = impact(law="lee-wang-transition", speed=1.0, **inputs)
     (gone,) = np.flatnonzero(found.force[1:-1] == 0.0)[[1]] + 1
     assert found.duration > 1.5 * found.time[gone] and found.force[gone + 3] > 0.0
-    # also not where a run ends among them, with the last step in a block of its own
+    # the result is the same if a block of steps ends among these three steps
     for name in ("FIRST_STEPS", "STEPS_AT_ONCE"):
         monkeypatch.setattr(sys.modules["granchain.two_body"], name, int(gone))
     assert impact(law="lee-wang-transition", speed=1.0, **inputs).equals(found)
@@ -135,7 +136,8 @@ def test_a_clamped_force_that_vanishes_for_a_while_is_not_the_end(plain_loop, mo
 
 @pytest.mark.plain
 def test_a_contact_as_printed_opens_after_its_overlap_vanishes(plain_loop):
-    # Ma-Liu as printed opens below zero up to 1.978 d_y, by .0048 d_y (test_elastoplastic.py)
+    # ma-liu with as_printed opens at negative overlaps down to -.0048 d_y, if the largest overlap
+    # is below 1.978 d_y (test_elastoplastic.py)
     printed = impact(law="ma-liu", speed=0.11, psi=2.84, xi=13.0, as_printed=True)
     strength = 1.6 * 900e6 / float(BEADS.effective_modulus)
     limit = math.pi**2 / 4.0 * float(BEADS.effective_radius) * strength**2
@@ -143,12 +145,12 @@ def test_a_contact_as_printed_opens_after_its_overlap_vanishes(plain_loop):
     assert printed.duration > printed.overlap_duration
     flight = -printed.residual_overlap / (printed.restitution * printed.speed)
     assert printed.duration == pytest.approx(printed.overlap_duration + flight, rel=2e-5)
-    # what the contact gives back once more on its way below zero
+    # at negative overlaps, the contact returns more energy
     assert printed.restitution > 1.0
 
 
-# Laws whose identified damping is one of its own; the others have the factor of gonthier-exact
-# (test_hysteresis.py). Three of them at once; Jankowski's are in test_viscous.py.
+# Laws with their own formula for identified damping; the others have the factor of gonthier-exact
+# (test_hysteresis.py). Three of them run in the short set; Jankowski's are in test_viscous.py.
 AT_ONCE = ("gonthier-exact", "kelvin-voigt", "tsuji")
 OWN = (
     *AT_ONCE, "wang-liu-hysteretic", "khulief-shabana", "wang-liu-viscous", "jankowski",
@@ -157,7 +159,8 @@ OWN = (
 
 
 def identified():
-    """Laws that identify their damping, each with both ways to end where it has them."""
+    """Return the laws with identified damping, each with its values of `separation` if it has
+    any."""
     found = []
     for name, law in laws().items():
         names = {quantity.name for quantity in law.inputs}
@@ -181,7 +184,7 @@ def test_identified_damping_delivers_every_restitution_at_the_automatic_step(
     ):  # fmt: skip
         if key in inputs:
             inputs[key] = value
-    # from .001 on, or from what the law can deliver at least
+    # restitutions from .001, or from the smallest value that the law can deliver
     (quantity,) = (quantity for quantity in law.inputs if quantity.name == "restitution")
     bounded = separation == "clamped" and name in ("kelvin-voigt", "wang-liu-viscous", "tsuji")
     least = LEAST_CLAMPED * (1.0 + 1e-6) if bounded else 0.0
@@ -196,10 +199,12 @@ def test_identified_damping_delivers_every_restitution_at_the_automatic_step(
 
 
 def impact_just_past_the_jump(draw, beyond):
-    """Delivered less asked restitution of a random impact up to so much of d_y beyond d_y."""
+    """Return delivered minus asked restitution of a random impact whose largest overlap exceeds d_y
+    by at most the fraction `beyond`."""
     law = laws()["wang-liu-hysteretic"]
     asked, past = draw.uniform(0.05, 0.999), 1.0 + beyond * draw.random()
-    # beads of .5 to 5 mm, .01 to 10 g, bronze to ceramics; psi, xi about Ma and Liu's 2.84, 13
+    # beads of .5 to 5 mm and .01 to 10 g, from bronze to ceramics; psi and xi near Ma and Liu's
+    # 2.84 and 13
     pair = Pair(
         effective_radius=draw.uniform(0.5e-3, 5e-3), effective_modulus=draw.uniform(3e10, 2e11),
         effective_mass=10.0 ** draw.uniform(-5.0, -2.0), yield_stress=draw.uniform(2e8, 2e9),
@@ -213,14 +218,14 @@ def impact_just_past_the_jump(draw, beyond):
     }
     given = SimpleNamespace(**inputs, impact_speed=1.0)
     c = tuple(float(value) for value in law.coefficients_of(pair, given))
-    # with one factor a on both sides m r dr/(1 + a r/v0) = -U'(d) dd: U(d_max) = m v0^2 (a - ln(1 +
-    # a))/a^2
+    # with the same factor a in loading and unloading, m r dr/(1 + a r/v0) = -U'(d) dd, and U(d_max)
+    # = m v0^2 (a - ln(1 + a))/a^2
     a, energy = c[2], law.energy(past * c[0], c, ())
     speed = a * math.sqrt(energy / (float(pair.effective_mass) * (a - math.log1p(a))))
     return impact(law="wang-liu-hysteretic", pair=pair, speed=speed, **inputs).restitution - asked
 
 
-# beyond by so little, the contact comes back through the jump within a step
+# at the smaller excess, the contact crosses the jump twice within one step
 @pytest.mark.parametrize("beyond", [0.23, 5e-4])
 @pytest.mark.parametrize("count", [5, pytest.param(3000, marks=pytest.mark.long)])
 def test_identified_damping_delivers_what_is_asked_just_past_a_jump_of_the_force(
@@ -230,7 +235,7 @@ def test_identified_damping_delivers_what_is_asked_just_past_a_jump_of_the_force
         request.getfixturevalue("plain_loop")
     draw = np.random.default_rng(11)
     off = max(abs(impact_just_past_the_jump(draw, beyond)) for _ in range(count))
-    # the straight line and the kick alone: 6.5e-4 for .23, 2.0e-4 for 5e-4
+    # a straight line and a kick alone had errors of 6.5e-4 at .23 and 2.0e-4 at 5e-4
     what = f"largest overlap up to {1.0 + beyond:g} d_y: delivered less asked restitution"
     figure(what, off, at_least=1e-6, at_most=1e-4)
 
@@ -239,10 +244,10 @@ def test_a_long_contact_recorded_by_strides_is_the_one_recorded_step_by_step(mon
     inputs = {"law": "gonthier-exact", "speed": 1.77, "restitution": 0.03}
     whole = impact(**inputs)
     monkeypatch.setattr(sys.modules["granchain.two_body"], "CLOSELY", 2000)
-    # and in blocks that end on the last step but one of the first thousand
+    # blocks end on the second-last of the first thousand steps
     monkeypatch.setattr(sys.modules["granchain.two_body"], "STEPS_AT_ONCE", 125)
     thinned = impact(**inputs)
-    # 9,342 steps (measured): 2,000 of them, then every eighth
+    # of 9,342 steps (measured), the result contains 2,000, and then every eighth
     n = thinned.time.size - 1
     assert whole.time.size > 9000 and 2000 < n < 2999
     steps = np.rint(np.diff(thinned.time) / thinned.time_step).astype(int).tolist()
@@ -265,11 +270,12 @@ def test_force_and_acceleration_are_those_of_the_equations():
     spring = float(PAIR.hertz_stiffness) * found.overlap.clip(0.0) ** 1.5
     assert found.elastic_force[1:-1] == pytest.approx(spring[1:-1], rel=1e-9)
     damped = spring * 1.5 * 0.2 * found.rate / 2.0
-    # the rates are those of the step's middle: what is left of a step
+    # the rates are those at the middle of the step, which leaves a difference of the order of a
+    # step
     largest = np.abs(damped).max()
     assert found.damping_force == pytest.approx(damped, abs=0.02 * largest)
     assert found.elastic_force + found.damping_force == pytest.approx(found.force, rel=1e-14)
-    # m d'' = -F, and d'' by differences of the overlap
+    # m d'' = -F, with d'' from differences of the overlap
     bends = np.diff(found.overlap, 2) / found.time_step**2
     assert found.acceleration[1:-1] == pytest.approx(bends, abs=1e-6 * np.abs(bends).max())
     assert found.effective_mass == MASS and "effective_mass" in found.variables
@@ -277,12 +283,12 @@ def test_force_and_acceleration_are_those_of_the_equations():
 
 @pytest.mark.parametrize("law", every_law(["hertz", "ma-liu", "flores", "tsuji", "kelvin-voigt"]))
 def test_restitution_by_impulse_and_by_energy_is_newtons(law, figure):
-    # nothing but the contact acts on the two bodies: m v' over m v, and m v'^2 over m v^2
+    # no other force acts on the two bodies: m v' over m v, and m v'^2 over m v^2
     inputs = vars(example_inputs(laws()[law]))
     ways = ("clamped", "tensile") if "separation" in inputs else ()
     for more in [{"separation": way} for way in ways] or [{}]:
         found = impact(law=law, speed=1.0, **inputs | more)
-        # the integrals of the samples of the automatic step
+        # integrals over samples at the automatic step
         for one in (found.restitution_impulse, found.restitution_energy):
             what = "restitution by impulse and energy over Newton's, relative"
             figure(what, abs(one / found.restitution - 1.0), at_most=3e-3)
@@ -293,7 +299,7 @@ def test_restitution_by_impulse_and_by_energy_is_newtons(law, figure):
 
 
 def test_the_parts_of_the_force_follow_from_an_opened_file(tmp_path):
-    # ma-liu gives the restitution, so an input has inputs itself
+    # ma-liu supplies the restitution, so that this input has inputs itself
     inputs = {"restitution": {"law": "ma-liu", **MA_LIU}, "damping": "identified"}
     found = impact(law="flores", pair=PAIR, speed=2.0, **inputs)
     found.save(tmp_path / "a.h5")
@@ -330,12 +336,12 @@ def test_losses_of_an_impact_add_up():
         parts = found.dissipated_approach + found.dissipated_recovery
         assert parts == pytest.approx(lost, rel=1e-12)
         assert found.approach_time + found.recovery_time == pytest.approx(found.duration, rel=1e-12)
-    # Ma-Liu loses all in the approach; the quadrature of recorded forces is good to 1e-5
+    # ma-liu dissipates only during approach; the integral of recorded forces has an error of 1e-5
     assert found.dissipated_recovery == pytest.approx(0.0, abs=1e-5 * lost)
-    # its dent: d_r = d_max - F/(K sqrt(d_max)) below d_p
+    # residual overlap of this law: d_r = d_max - F/(K sqrt(d_max)) below d_p
     stiffness = theory.hertz_stiffness(PAIR.effective_modulus, 0.82)
     dent = found.max_overlap - found.max_force / (stiffness * math.sqrt(found.max_overlap))
     assert found.residual_overlap == pytest.approx(dent, rel=1e-3)
-    # it opens before its overlap vanishes
+    # the contact opens before its overlap vanishes
     flight = found.residual_overlap / (found.restitution * found.speed)
     assert found.overlap_duration == pytest.approx(found.duration + flight, rel=1e-6)

@@ -1,4 +1,4 @@
-"""Beads moved or displaced at the start: what a case says, its energy, what follows."""
+"""Beads that move or are displaced at the start: cases, energies, and runs."""
 
 import json
 import pickle
@@ -31,7 +31,7 @@ FLORES = {"law": "flores", "restitution": 0.6}
 
 
 def row(**values):
-    """A number for each bead: b3=1.0 is bead 3's, 0 those of the others."""
+    """Return a number for each bead: b3=1.0 is the number of bead 3, and the other beads have 0."""
     return [values.get(f"b{bead}", 0.0) for bead in range(1, BEADS + 1)]
 
 
@@ -44,7 +44,7 @@ def told(folder=None, **tables):
     return sentences_of(Case.model_validate, {**BASE, **tables}, context=context)
 
 
-# --- What a case says
+# --- Cases
 @pytest.mark.plain
 def test_velocities_come_from_lists_segments_and_files(tmp_path):
     speeds = row(b1=1.0, b12=-2.0)
@@ -62,7 +62,7 @@ def test_velocities_come_from_lists_segments_and_files(tmp_path):
     assert some.initial == given.initial and Case(**json.loads(json.dumps(some.resolved()))) == some
     every = gc.load_case(tmp_path / "case.toml", ["initial.file=all.csv"]).initial
     assert (every.velocity, every.displacement) == (given.initial.velocity, None)
-    # the case has the numbers of the file; the file is read again if it is named again
+    # the case contains the numbers of the file; if the file is named again, it is read again
     with pytest.raises(CaseError, match=r"initial\.velocity: the list has 12 numbers"):
         some.replace(**{"chain.beads": 13})
     longer = some.replace(**{"chain.beads": 13, "initial.file": "some.csv"})
@@ -96,14 +96,14 @@ def test_a_mistake_is_told(tmp_path):
 
 @pytest.mark.plain
 def test_without_a_striker_the_impact_speed_is_that_at_which_neighbours_close():
-    # apart from each other, and from a wall
+    # closing speeds of two beads, and of a bead and a wall
     for still in ({}, {"initial": {"velocity": row(b12=2.0)}}):
         assert '"striker" requires a striker.' in told(contact=FLORES, **still)[0]
     for speeds, more, speed in (
         (row(b1=1.0, b2=-0.5, b12=2.0), {}, 1.5),
         (row(b1=-3.0), {"ends": {"left": "wall"}}, 3.0),
         (row(b12=2.5), {"ends": {"right": "wall"}}, 2.5),
-        # a striker's own is what the word says
+        # with a striker, "striker" is the speed of the striker
         (row(b12=-2.0), {"striker": {"speed": 0.7}}, 0.7),
     ):
         closing = made(contact=FLORES, initial={"velocity": speeds}, **more)
@@ -117,7 +117,7 @@ def test_without_a_striker_the_impact_speed_is_that_at_which_neighbours_close():
     assert closing.pair_inputs()[0][1].impact_speed == 4.0
 
 
-# --- The start
+# --- The start of a run
 @pytest.mark.plain
 def test_the_step_is_that_of_all_that_moves_and_of_what_displaced_beads_have_stored():
     moving, struck, both = (
@@ -125,7 +125,8 @@ def test_the_step_is_that_of_all_that_moves_and_of_what_displaced_beads_have_sto
         for speeds in ({"b12": -1.0}, {"b1": 1.0}, {"b1": 1.0, "b12": -1.0})
     )
     assert moving == struck > both
-    # Hertz: U = (2/5) K d^2.5 of one contact, all taken by another: the same 1 um
+    # Hertz: U = (2/5) K d^2.5 of one contact; if another contact takes all of it, its overlap is 1
+    # um, too
     pressed = made(initial={"displacement": row(**{f"b{i}": 1e-6 for i in range(1, 6)})})
     state = begun(pressed)
     assert state.time_step.reason.endswith("overlap up to 1e-06 m")
@@ -138,20 +139,21 @@ def test_a_displaced_contact_begins_yielded_and_one_that_is_opened_keeps_its_sta
     deep = made(contact=MALIU, initial={"displacement": row(b1=5e-6)})
     dents = prepare(deep)[1].history[1]
     assert dents[1] > 0.0 and not dents[2:].any()
-    # 50 N are beyond the yield of this contact; then bead 1 is drawn 10 um away
+    # 50 N exceed the yield force of this contact; then bead 1 is moved 10 um away
     loaded, drawn = {**BASE["chain"], "precompression": 50.0}, {"displacement": row(b1=-1e-5)}
     held, apart = (
         prepare(made(chain=loaded, contact=MALIU, **more))[1].history[1, 1]
         for more in ({}, {"initial": drawn})
     )
     assert apart == held > 0.0
-    # a dashpot's contact closed at the start is so in its history, one drawn apart is open
+    # in the history of a dashpot with onset speeds, a contact that is closed at the start is
+    # closed, and one that is moved apart is open
     onset = {**FLORES, "impact_speed": "onset", "impact_speed_floor": 1e-3}
     closed = prepare(made(chain=loaded, contact=onset, initial=drawn))[1].history[1]
     assert closed[1] == 0.0 and closed[2] == 1.0
 
 
-# --- What follows
+# --- Runs
 def test_two_pulses_that_meet_are_mirror_images_and_their_ledger_closes():
     for law in (BASE["contact"], MALIU, TSUJI):
         start = {"velocity": row(b1=1.0, b12=-1.0), "displacement": row(b3=1e-6, b10=-1e-6)}
@@ -160,9 +162,9 @@ def test_two_pulses_that_meet_are_mirror_images_and_their_ledger_closes():
         assert np.array_equal(result.displacement, -result.displacement[:, ::-1]), law
         assert np.array_equal(result.velocity, -result.velocity[:, ::-1]), law
         assert np.array_equal(result.sensor_force[:, 0], result.sensor_force[:, 1]), law
-        # the pulses have met in the middle
+        # the pulses meet in the middle
         assert result.contact_peak_force[5] > 1.2 * result.contact_peak_force[3], law
-        # docs/explanation: the auto step's
+        # docs/explanation: bound for the automatic step
         assert summary(result).energy.largest_residual < 2.5e-5
 
 
@@ -171,9 +173,9 @@ def test_momentum_and_energy_of_what_moves_at_the_start_are_kept():
     result = gc.run(unlike)
     momentum = (result.mass * result.velocity).sum(axis=1)
     given = float((result.mass * unlike.bodies()["speed"]).sum())
-    # to rounding: 1e-16 a step and bead
+    # apart from rounding: 1e-16 for each step and bead
     assert np.abs(momentum - given).max() < 1e-12 * given
-    # kinetic: m v^2/2; elastic: 2 um at one contact, Hertz' (2/5) K d^2.5
+    # kinetic: m v^2/2; elastic: 2 um at one contact, (2/5) K d^2.5 of Hertz's law
     stiffness, squares = float(prepare(unlike)[1].c[0, 4]), 1.0 + 0.25 + 0.16
     kinetic, elastic = 0.5 * result.mass[0] * squares, 0.4 * stiffness * 2e-6**2.5
     assert result.energy_kinetic[0] == pytest.approx(kinetic, rel=1e-12)
@@ -183,13 +185,14 @@ def test_momentum_and_energy_of_what_moves_at_the_start_are_kept():
 
 # --- Contacts that open
 def begun(case):
-    """A case's state at its start."""
+    """Return the state of a case at its start."""
     chain, contacts, step = prepare(case)
     return State(contacts, chain, step, recording_of(case))
 
 
 def pressed(force=30.0):
-    """A chain at rest under a force: three samples, two snapshots, 1e-6 s and 1e-5 s apart."""
+    """Return the state of a chain at rest under a force, with three samples 1e-6 s apart and two
+    snapshots 1e-5 s apart."""
     state = begun(made(chain={**BASE["chain"], "precompression": force}))
     state.clock.sample, state.clock.snapshot = 3, 2
     for values in (state.records.sensor_force, state.records.contact_overlap):
@@ -214,12 +217,12 @@ def test_contacts_that_open_are_found_in_samples_and_snapshots():
     ):
         (said,) = opened_contacts(state)
         assert f"first at {where} at {when:.4g} s" in said
-    # what comes first is named; a force of 0 after the last sample that was taken is none
+    # the message names the earliest; a force of 0 after the last recorded sample does not count
     shots.records.contact_overlap[2, 1] = 0.0
     assert f"first at contact 10 at {2.0 * sample:.4g} s" in opened_contacts(shots)[0]
     shots.records.contact_overlap[2, 1], shots.records.contact_overlap[3, 1] = 1e-9, 0.0
     assert "contact 4" in opened_contacts(shots)[0]
-    # nothing opens without a load, nor where contact 0 is the striker's
+    # no message without a load, or if contact 0 is that of the striker
     free.records.sensor_force[:] = 0.0
     chain, sensors = {**BASE["chain"], "precompression": 30.0}, {"contacts": [0], "interval": 1e-6}
     struck = begun(made(chain=chain, striker={"speed": 1.0}, sensors=sensors))
@@ -230,16 +233,17 @@ def test_contacts_that_open_are_found_in_samples_and_snapshots():
 @pytest.mark.plain
 def test_overlaps_that_are_not_small_beside_the_beads_are_warned_of():
     state = pressed()
-    # 5 % of 2.38 mm is allowed
+    # an overlap of 5 % of 2.38 mm is allowed
     state.contacts.largest_overlap[3] = 1.18e-4
     assert deep(state.chain, state) == []
     state.contacts.largest_overlap[5] = 0.2 * 2.38e-3
     (said,) = deep(state.chain, state)
     words = "contact 5 had an overlap of 0.000476 m, 20 % of the smaller radius"
     assert said.warning and said.text.startswith(words)
-    # a^2 = R overlap with R = 1.19 mm, half the radius of equal spheres: sqrt(.5 .2) = .316 of it
+    # a^2 = R overlap, with R = 1.19 mm, half the radius of equal spheres: a is sqrt(.5 .2) = .316
+    # of the radius
     assert "the contact radius was 0.000753 m, 0.32 of the smaller radius" in said.text
-    # there is no contact beyond a free end
+    # beyond a free end there is no contact
     state.contacts.largest_overlap[5], state.contacts.largest_overlap[BEADS] = 0.0, 1e-3
     assert deep(state.chain, state) == []
 
@@ -248,7 +252,7 @@ def test_overlaps_that_are_not_small_beside_the_beads_are_warned_of():
 def test_a_run_says_which_impact_speed_its_law_takes():
     pair = {"materials": ["a", "a"], "impact_speed": 2.5}
     chain = {**BASE["chain"], "material": {**STEEL, "name": "a"}}
-    # each onset has its own
+    # the impact speed of each onset is different
     onset = {**FLORES, "impact_speed": "onset", "impact_speed_floor": 0.1}
     one, of_pair = "impact_speed: 1.77 m/s", "impact_speed between a and a: 2.5 m/s"
     for tables, said in (
@@ -260,7 +264,7 @@ def test_a_run_says_which_impact_speed_its_law_takes():
         assert impact_speeds(made(striker={"speed": 1.77}, **tables)) == said
 
 
-# --- A run goes on from the state of another
+# --- Runs that continue from the final state of another run
 SHORT = 2e-5
 HARMONIC = {"signal": "harmonic", "amplitude": 1e-6, "frequency": 4e4, "ramp": 1.5e-5}
 DRIVEN = {
@@ -282,7 +286,7 @@ def short(**tables):
     return made(
         **{
             "time": {"end": SHORT, "step": 2e-7},
-            # as in one run: accelerations under a law without a rate follow the ledger
+            # as in one run, because accelerations without a rate are computed after the ledger
             "energy": {"interval": 1e-6},
             "sensors": {**BASE["sensors"], "beads": [3], "contacts": [2]},
             **tables,
@@ -300,7 +304,7 @@ def test_nothing_goes_on_from_a_run_that_has_not_come_to_its_last_step():
 
 PLACES = {"struck": STRUCK, "driven": DRIVEN, "inside": INSIDE}
 LAWS = {"hertz": {"law": "hertz"}, "ma-liu": MALIU, "tsuji": TSUJI}
-# Under each law, and from each place, at once; all pairs in the long run.
+# Each law and each place in the short run; all combinations in the long run.
 AT_ONCE = [("hertz", "struck"), ("ma-liu", "inside"), ("tsuji", "driven")]
 LATER = [(law, place) for law in LAWS for place in PLACES if (law, place) not in AT_ONCE]
 
@@ -309,7 +313,8 @@ LATER = [(law, place) for law in LAWS for place in PLACES if (law, place) not in
     ("law", "place"), AT_ONCE + [pytest.param(*both, marks=pytest.mark.long) for both in LATER]
 )
 def test_a_run_from_a_state_gives_the_bits_of_one_without_a_break(law, place, tmp_path, request):
-    """Twice, once through the file: forces, motion, histories, and the state that is left."""
+    """Two continuations, one of them from a file: forces, motion, histories, and the final
+    state."""
     if place != "struck":
         request.getfixturevalue("plain_loop")
     case = short(contact=LAWS[law], **PLACES[place])
@@ -330,7 +335,7 @@ def test_a_run_from_a_state_gives_the_bits_of_one_without_a_break(law, place, tm
     assert last.state is not None and whole.state is not None
     for name, values in whole.state.items():
         assert name == "facts" or np.array_equal(last.state[name], values), name
-    # its own ledger closes, from what the state holds
+    # the ledger of the continued run is closed, with the energies of the initial state
     assert last.energy_external[0] == last.energy_residual[0] == 0.0
 
 
@@ -351,14 +356,15 @@ def test_another_step_drive_or_load_continues_the_state():
         run = gc.run(going.replace(**change))
         (told_of,) = [message.text for message in run.messages if "resumed from" in message.text]
         assert words in told_of and "1e-12" in told_of
-        # the one change of a load between two walls
+        # the only one of these changes that changes a load between two walls
         assert ("The right wall moves by" in told_of) == ("chain.gravity" in change)
         assert run.velocity[0] == pytest.approx(first.final_velocity, rel=1e-12)
-        # the stretch between neighbours, over the load's own static start, is that of the state
+        # the overlap of the static start plus the relative displacement of the neighbours in the
+        # state
         assert run.contact_overlap[0] == pytest.approx(first.contact_overlap[-1], rel=1e-12)
         assert abs(run.energy_residual).max() < 1e-2 * run.energy_kinetic.max()
         if words == "time step":
-            # the drive goes on in its phase
+            # the drive continues with its phase
             assert run.sensor_force[0] == pytest.approx(first.sensor_force[-1], rel=1e-9)
     auto = case.replace(**{"time.step": "auto"})
     from_auto = gc.run(auto)
@@ -374,12 +380,13 @@ def test_drives_of_beads_go_on_and_new_ones_begin_where_their_bead_stands():
     first = gc.run(case)
     going = case.replace(**{"initial": first, "time.end": 3 * SHORT})
     assert "are bit-identical to one" in gc.run(going).messages[1].text
-    # noise that lasts as long as its run comes again
+    # noise is periodic if the run is longer than the noise
     once, again = case.driven("drive.1"), going.driven("drive.1")
     n = int(np.searchsorted(once.time, SHORT * (1 - 1e-9)))
     assert np.array_equal(again.value[:n], once.value[:n]) and again.time[-1] > 4 * SHORT
     assert np.array_equal(again.value[2 * n : 3 * n], again.value[n : 2 * n])
-    # another drive of the placed bead takes it from where it stands, and the other one goes on
+    # another drive of the placed bead starts at the position of the bead, and the other drive
+    # continues
     other = gc.run(going.replace(**{"drive.0.amplitude": 2e-6, "time.end": SHORT}))
     (told_of,) = [one.text for one in other.messages if "resumed from" in one.text]
     assert "drives of beads" in told_of
@@ -430,7 +437,8 @@ def test_a_state_that_does_not_fit_is_refused(tmp_path):
 def test_what_yielded_before_the_start_is_no_loss_of_the_run(plain_loop):
     result = gc.run(made(contact=MALIU, initial={"displacement": row(b1=5e-6)}))
     assert result.residual_overlap[0] > 0.0 and result.energy_plastic[0] == 0.0
-    # the contact that was yielded gives its energy to the others, which lose some of it
+    # the contact that yielded at the start transfers its energy to the other contacts, which
+    # dissipate some of it
     lost = result.contact_plastic
     assert lost[0] == pytest.approx(0.0, abs=1e-15) and lost[1] > 1e-6
     assert lost.sum() == pytest.approx(result.energy_plastic[-1], rel=1e-9)

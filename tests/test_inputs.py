@@ -1,4 +1,5 @@
-"""Inputs of a law, filled and checked; contact radii from their formulas. As plain Python."""
+"""Inputs of a law, filled in and validated, and contact radii from their formulas, as plain
+Python."""
 
 import math
 
@@ -79,9 +80,9 @@ def test_a_law_is_chosen_by_its_name_among_those_of_a_kind():
 def test_the_contact_radius_begins_as_that_of_hertz_and_is_continuous():
     pair, overlaps = example_pair(), np.geomspace(1e-8, 1e-4, 4001)
     radius = float(pair.effective_radius)
-    # far below first yield, 5.5e-7 m of steel
+    # far below the yield overlap of steel, 5.5e-7 m
     first = pytest.approx(math.sqrt(radius * 1e-9), rel=1e-12)
-    # a power below .8 or so: a step of 2.3e-3 of the overlap at most doubles in the radius
+    # a power below about .8: a step of 2.3e-3 of the overlap at most doubles in the radius
     largest = 2.0 * math.log(1e4) / 4000
     for name in [name for name, law in laws().items() if law.has_contact_radius()]:
         law = laws()[name]

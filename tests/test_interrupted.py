@@ -1,5 +1,5 @@
-"""Signals timed to what forgets an exception, or makes another one of it: SciPy's Sobol
-sequence, imports, the writer of an animation."""
+"""Interruptions during code that suppresses or replaces exceptions: SciPy's Sobol sequence,
+imports, and the writer of an animation."""
 
 import contextlib
 import os
@@ -22,9 +22,9 @@ from granchain.store.answer import open_study
 from granchain.studies.interruption import uninterrupted
 from granchain.studies.plan import quasi_random
 
-# A process that signals itself at a place, and then does what the command line asks for.
+# Code of a process that sends a signal to itself at a given place, and then runs the command line.
 TIMED = {
-    # SciPy reads numbers of its sequence inside a function of Cython's, which forgets exceptions
+    # SciPy reads the numbers of its sequence inside a Cython function that suppresses exceptions
     "Sobol": """
 import numpy
 load = numpy.load
@@ -33,7 +33,7 @@ def timed(*arguments, **more):
     return load(*arguments, **more)
 numpy.load = timed
 """,
-    # a module of SciPy's begins to be imported: the third argument
+    # the import of a SciPy module begins; the third argument is its name
     "import": """
 class Timed:
     def find_spec(self, name, path=None, target=None):
@@ -41,7 +41,7 @@ class Timed:
             send()
 sys.meta_path.insert(0, Timed())
 """,
-    # before the first picture, when there is none to finish with
+    # before the first frame, when the writer cannot finish a file yet
     "animation": """
 import matplotlib.animation
 grab = matplotlib.animation.PillowWriter.grab_frame
@@ -64,7 +64,7 @@ END = """
 from granchain.__main__ import main
 main()
 """
-# Modules that scipy.stats imports, compiled ones among them.
+# Modules that scipy.stats imports, including compiled ones.
 MODULES = (
     "scipy.stats", "scipy.stats._qmc", "scipy.stats._sobol", "scipy.stats._stats",
     "scipy.spatial._voronoi", "scipy.special._ufuncs", "scipy.stats._qmc_cy",
@@ -89,7 +89,8 @@ def run(tmp_path_factory):
 
 
 def timed(kind, number, folder, *command, module="-"):
-    """Exit code of a process that a signal has met at its place, and what it said afterwards."""
+    """Return the exit code of a process that receives a signal at its place, and its error
+    output."""
     done = subprocess.run(
         [sys.executable, "-c", BEGIN + TIMED[kind] + END, str(number), module, *command],
         cwd=folder,
@@ -137,7 +138,7 @@ def test_an_animation_stopped_at_any_moment_ends_at_once(trials, run, tmp_path, 
     for trial in range(trials):
         number = (signal.SIGINT, signal.SIGTERM)[trial % 2]
         process = begun("animate", str(run), "--out", "a.gif", "--overwrite", folder=tmp_path)
-        # the interpreter's own start is not ours
+        # the start of the Python interpreter is not tested
         has_computed(process, 0.3 + (2.0 * draw.random() if trials > 1 else 0.3))
         seconds, said = stopped(process, number)
         if process.returncode == 0:
@@ -158,7 +159,7 @@ def test_an_interruption_while_scipy_draws_is_raised_in_python(monkeypatch):
     sobol = qmc.Sobol
 
     def forgets(*arguments, **more):
-        """As SciPy's function of Cython's does."""
+        """Suppress an exception, as SciPy's Cython function does."""
         with contextlib.suppress(BaseException):
             os.kill(os.getpid(), signal.SIGINT)
         return sobol(*arguments, **more)
@@ -179,7 +180,7 @@ def test_an_interruption_that_was_held_is_raised_where_what_held_it_fails():
 
 # --- Studies
 
-# Of some seconds.
+# It takes several seconds.
 LONG_STUDY = """case = "steel-chain-hertz"
 [vary]
 striker.speed = {{ linear = [0.5, 1.5, {}] }}
@@ -203,7 +204,7 @@ def test_a_study_stopped_at_any_moment_ends_at_once_and_goes_on(trials, members,
         number = (signal.SIGINT, signal.SIGTERM)[trial % 2]
         size = part.stat().st_size if part.exists() else 0
         process = begun("sweep", "study.toml", "--resume", "--threads", "1", folder=tmp_path)
-        # once there are members, in the end; every third at any moment
+        # wait until the file contains members; every third signal comes at a random time
         if trial % 3 == 2:
             time.sleep(0.1 + 2.0 * draw.random())
         else:

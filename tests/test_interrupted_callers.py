@@ -1,5 +1,5 @@
-"""An interruption inside a run that another function of the package asked for ends that function,
-also if it arrives with the last step of the run."""
+"""An interruption inside a run that another function of the package requested ends this function,
+also if the interruption arrives in the last step of the run."""
 
 import ast
 from pathlib import Path
@@ -16,7 +16,7 @@ from granchain.studies.evaluate import evaluated
 
 
 def breathing(beads=2):
-    """Steel beads between walls, displaced from rest."""
+    """Return steel beads between walls, displaced from rest."""
     return gc.Case(
         chain={"beads": beads, "radius": 9.53e-3, "material": "steel-316", "precompression": 20.0},
         contact={"law": "hertz"},
@@ -41,7 +41,7 @@ def verified():
 CALLERS = (found_orbit, found_breather, verified)
 
 
-# within a run: test_interrupted_inside.py
+# interruptions within a run: test_interrupted_inside.py
 @pytest.mark.parametrize("caller", CALLERS)
 def test_an_interruption_with_the_last_step_of_a_run_ends_the_function_that_asked_for_it(
     caller, monkeypatch
@@ -78,7 +78,8 @@ def test_an_interruption_behind_the_last_member_of_a_fit_is_raised(monkeypatch):
 
 
 def those_that_catch(text):
-    """Functions of runs that a module imports or calls so that they catch interruptions."""
+    """Return the functions that run simulations and that a module imports or calls in a way that
+    suppresses interruptions."""
     modules = "granchain.simulation", "granchain.studies", "granchain.studies.evaluate"
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.ImportFrom) and node.module in modules:
@@ -90,8 +91,8 @@ def those_that_catch(text):
 
 
 def test_no_function_of_the_package_catches_an_interruption_but_those_of_the_user():
-    # the command line calls gc.run: it prints what an interrupted run has computed, and stops; the
-    # explorer runs cases in threads, where no interruption arrives
+    # the command line calls gc.run, prints what an interrupted run has computed, and stops; the
+    # explorer runs cases in threads, which receive no interruptions
     package = Path(gc.__file__).parent
     found = {
         path.relative_to(package).as_posix(): set(those_that_catch(path.read_text()))
@@ -106,7 +107,7 @@ def test_no_function_of_the_package_catches_an_interruption_but_those_of_the_use
 
 
 def test_a_breather_of_a_single_bead_has_no_further_multipliers():
-    # a wall at either side: m u'' = -2 (3/2) K sqrt(d0) u for a small amplitude
+    # a wall on each side: m u'' = -2 (3/2) K sqrt(d0) u for small amplitudes
     orbit = gc.orbit(breathing(1))
     case = breathing(1)
     (frequency,) = gc.modes(case).frequencies
@@ -125,7 +126,7 @@ def test_a_branch_of_breathers_of_a_single_bead_is_followed(tmp_path):
     for shown in (orbit._repr_html_(), branch._repr_html_()):
         assert "<table" in shown
     gc.figures.orbit(orbit)
-    # without multipliers, too
+    # the same without multipliers
     for answer in (orbit, branch):
         answer.save(tmp_path / "answer.h5", overwrite=True)
         assert gc.open(tmp_path / "answer.h5").equals(answer)

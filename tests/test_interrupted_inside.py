@@ -1,4 +1,5 @@
-"""An interruption in any block of steps, also in the last, ends what the block was computed for."""
+"""An interruption in any block of steps, including the last one, ends the computation that
+requested the run."""
 
 import signal
 import threading
@@ -15,15 +16,15 @@ from granchain.measured.about import about_of
 from granchain.mechanisms.runs import Machine
 from granchain.studies import members
 
-# Body-steps of the first block of a run.
+# Number of bodies times steps in the first block of a run.
 FIRST_BLOCK = 500
-# Wall time of a block or a call that no block of these runs takes [s].
+# A time that no block and no call of these runs exceeds [s].
 NO_LIMIT = 1e9
 
 
 def in_blocks(monkeypatch, call, at=-1):
-    """Call a function, and send SIGINT to it within block `at` of steps; gives how many blocks
-    there were."""
+    """Call a function, send SIGINT in block number `at` of its steps, and return the number of
+    blocks."""
     count = 0
     main = threading.main_thread().ident
     assert main is not None
@@ -43,7 +44,7 @@ def in_blocks(monkeypatch, call, at=-1):
             patch.setattr(kind, "advance", counted(kind.advance))
         compiled = batch.stack_of
         patch.setattr(batch, "stack_of", lambda loop: counted(compiled(loop)))
-        # some blocks in each run, whose sizes do not depend on the load of the machine
+        # several blocks in each run, with sizes that do not depend on the load of the machine
         patch.setattr(simulation, "FIRST_BLOCK", FIRST_BLOCK)
         for module, name in (
             (simulation, "BLOCK_SECONDS"),
@@ -70,7 +71,7 @@ STRUCK = gc.load_case(
 
 
 def traced():
-    """What the case's sensor would have measured."""
+    """Return a trace that the sensor of the case would have measured."""
     result = gc.run(STRUCK)
     _, force = gc.Sensor(interval=3e-7).read(result.time, result.sensor_force)
     force = np.vstack([np.zeros((30, force.shape[1])), force])
@@ -92,13 +93,13 @@ CALLS = {
 @pytest.mark.promise("R6")
 @pytest.mark.parametrize(
     "name",
-    # the others compile another loop, or have many runs
+    # the other functions compile another loop, or need many runs
     [pytest.param(n, marks=[] if n in ("orbit", "verify") else pytest.mark.long) for n in CALLS],
 )
 def test_an_interruption_in_any_block_of_steps_is_raised(name, monkeypatch):
     trace = traced() if name == "fit" else None
     call = lambda: CALLS[name](trace)  # noqa: E731
-    in_blocks(monkeypatch, call)  # what is computed once in a process
+    in_blocks(monkeypatch, call)  # computes values that are cached in the process
     count = in_blocks(monkeypatch, call)
     assert count
     for at in sorted({*range(0, count, max(1, count // 8)), *range(max(0, count - 4), count)}):

@@ -1,4 +1,5 @@
-"""Peaks at jumps and kinks: the largest on either side, in impacts, sensors and contacts."""
+"""Peaks at jumps and kinks of the force are the larger of the two sides, in impacts, sensors and
+contacts."""
 
 import math
 
@@ -27,15 +28,15 @@ from granchain.errors import LawError
 from granchain.show.numbers import run_numbers
 from granchain.store import Result
 
-# Two beads of the steel chain; hardness of 2.8 yield stresses, as Kogut and Etsion have it.
+# Two beads of the steel chain, with a hardness of 2.8 yield stresses, as in Kogut and Etsion.
 PAIR = Pair(
     effective_radius=0.5 * RADIUS, effective_modulus=1.0604e11, effective_mass=0.225e-3,
     yield_stress=9e8, hardness=2.52e9, poissons_ratio=0.3,
 )  # fmt: skip
 MA_LIU = {"psi": 2.84, "xi": 13.0}
-# A transition zone that the contact crosses in ten automatic steps at 1 m/s.
+# A transition zone that the contact crosses in ten automatic steps, at 1 m/s.
 TRANSITION = {"stiffness": 1e7, "q": 3.0, "epsilon": 1e-6}
-# Every law whose force jumps or has a kink.
+# Every law with a jump or a kink of the force.
 JUMPING = {
     "kelvin-voigt": {"restitution": 0.1, "stiffness": 1e7},
     "wang-liu-viscous": {"restitution": 0.1, **MA_LIU},
@@ -44,7 +45,8 @@ JUMPING = {
     "kogut-etsion": {},
     "jackson-green": {},
 }
-# A jump at the onset; inside a contact, a loop of its own: long, and plain below.
+# A law with a jump at the onset. Laws with jumps inside a contact need another compiled loop: they
+# run in the long set, and as plain Python below.
 EVERY = ["kelvin-voigt"]
 EVERY += [pytest.param(law, marks=pytest.mark.long) for law in JUMPING if law not in EVERY]
 KINDS = ("kelvin-voigt", "wang-liu-hysteretic", "kogut-etsion")
@@ -59,8 +61,8 @@ def test_the_second_law_of_lee_and_wang_names_its_kink():
     law, epsilon = laws()["lee-wang-transition"], TRANSITION["epsilon"]
     c = (1e7, 30.0, 0.0, 2.0 * TRANSITION["q"] / epsilon, epsilon)
     assert law.jumps(c) == (epsilon,)
-    # F = K d + C exp(2 q (d/epsilon - 1)) rate below epsilon, and without the exponential above:
-    # the slope falls by C 2 q/epsilon rate
+    # F = K d + C exp(2 q (d/epsilon - 1)) rate below epsilon, and F = K d + C rate above: the slope
+    # decreases by C 2 q/epsilon rate
     step = 1e-6 * epsilon
     force = [law.force(epsilon + i * step, 1.0, c, (1.0, 1.0)) for i in (-1, 0, 1)]
     below, above = np.diff(force) / step
@@ -78,7 +80,7 @@ def test_a_law_that_jumps_at_the_onset_without_an_onset_weight_is_refused():
 @PLAIN_ALONE
 @pytest.mark.plain
 def test_forces_read_after_an_onset_are_of_order_two():
-    # two bodies meet between steps under F = K d + c rate: a damped oscillator from there on
+    # two bodies meet between steps under F = K d + c rate, and are a damped oscillator from then on
     stiffness, mass, speed, gap = 1e7, 0.225e-3, 1.0, 3.3e-7
     zeta = damping_ratio(0.1)
     omega = math.sqrt(stiffness / mass)
@@ -101,13 +103,14 @@ def test_forces_read_after_an_onset_are_of_order_two():
         closed = np.flatnonzero(time > 0.0)[:2]
         records, first = state.records, force(np.zeros(1))[0]
         errors.append(np.abs(records.contact_force[closed, 0] / force(time[closed]) - 1.0).max())
-        # the free end's sensor reads half: the jump from nothing to c v, at contact
+        # the sensor at the free end reads half of the jump from zero to c v at first contact
         (slot,) = np.flatnonzero(records.jump_force[:, 0] > 1.0)
         assert slot == closed[0]
         assert records.jump_force[slot, 0] == pytest.approx(0.5 * first, rel=1e-9)
         assert records.jump_time[slot, 0] == pytest.approx(gap / speed, rel=1e-9)
         assert state.contacts.peak[1] == pytest.approx(first, rel=1e-9)
-    # without the jump off by a part of c dt/m, 9 % and 2.3 %; order two: a sixteenth
+    # without the jump, errors would be parts of c dt/m, 9 % and 2.3 %; order two reduces them to a
+    # sixteenth
     assert errors[0] < 0.02
     assert errors[1] < 0.12 * errors[0]
 
@@ -124,8 +127,8 @@ def test_the_largest_force_of_an_impact_is_known_to_a_thousandth(law, figure):
         what = "largest force of an impact against a twentieth of the step"
         figure(what, abs(found[1] / found[2] - 1.0), at_most=1e-3)
         if law == "kelvin-voigt":
-            # F = c v at first touch, c = 2 zeta sqrt(K m), and then falls: zeta = .5912 at e = .1,
-            # and (c/m) c v > K v from zeta = 1/2 on
+            # F = c v at first contact, c = 2 zeta sqrt(K m), and then decreases: zeta = .5912 at e
+            # = .1, and (c/m) c v > K v for zeta above 1/2
             first = 2.0 * damping_ratio(0.1) * math.sqrt(1e7 * PAIR.effective_mass) * speed
             assert first == pytest.approx(56.08 * speed, abs=0.005)
             what = "largest force of a dashpot without a spring's share, relative error"
@@ -133,7 +136,8 @@ def test_the_largest_force_of_an_impact_is_known_to_a_thousandth(law, figure):
 
 
 def row(law, gap, speed, **changes):
-    """Twelve beads with sensors; long enough for each to have been hit."""
+    """Return a case with twelve beads with sensors, long enough that the pulse reaches every
+    bead."""
     keys = {"chain.beads": 12, "chain.gap": gap, "striker.speed": speed, "snapshots": None}
     keys |= {"contact": {"law": law, **JUMPING[law]}, "time.end": 8e-5 + 36.0 * gap / speed}
     keys |= {"sensors.beads": [1, 2, 3, 5, 8], "sensors.contacts": []}
@@ -141,7 +145,8 @@ def row(law, gap, speed, **changes):
 
 
 def compared(case, figure, words=""):
-    """A run's peaks against a twentieth of its step: how far apart their arrivals are [s]."""
+    """Compare the peaks of a run with those at a twentieth of its step, and return the largest
+    difference of the arrivals [s]."""
     coarse = gc.run(case)
     step = coarse.time_step
     fine = gc.run(case.replace(**{"time.step": step / 20.0, "sensors.interval": step}))
@@ -192,7 +197,7 @@ def test_jumps_at_a_stride_are_the_largest_of_those_at_every_step(law, plain_loo
             found = fine.records.jump_force[6 * slot - 5 : 6 * slot + 1, s]
             largest = np.nanmax(found) if np.isfinite(found).any() else np.nan
             np.testing.assert_equal(coarse.records.jump_force[slot, s], largest)
-    # every one lies between its sample and the one before, and one at least is larger than both
+    # every jump lies between its sample and the previous one, and at least one exceeds both samples
     slots, which = np.nonzero(np.isfinite(fine.records.jump_force))
     assert (np.abs(fine.records.jump_time[slots, which] / 5e-8 - (slots - 0.5)) <= 0.5 + 1e-9).all()
 
@@ -201,7 +206,8 @@ def test_jumps_at_a_stride_are_the_largest_of_those_at_every_step(law, plain_loo
 @PLAIN_ALONE
 def test_both_sides_of_a_bead_that_is_hit_from_both_at_once_jump_together():
     def jumped(dt, *gaps):
-        # a bead between two that fly at it: each contact jumps to c v, and so does their mean
+        # two beads fly towards a bead between them: the force of each contact jumps to c v, and so
+        # does the mean
         speeds = np.array([1.0, 0.0, -1.0])
         chain = steel_row(3, gap=np.array(gaps), velocity=speeds, has_striker=False)
         recording, inputs = Recording((2,), (), dt), JUMPING["kelvin-voigt"]
@@ -210,9 +216,9 @@ def test_both_sides_of_a_bead_that_is_hit_from_both_at_once_jump_together():
 
     first = 2.0 * damping_ratio(0.1) * math.sqrt(1e7 * 0.225e-3)
     assert jumped(1e-7, 3.3e-7, 3.3e-7) == pytest.approx(first, rel=1e-9)
-    # and where one is later within the same step, it begins from what the other has come to by
-    # then; at a rate that knows nothing yet of the other's jump: off by less than half of (c/m) dt,
-    # 1.2 % at this step
+    # if one contact closes later within the same step, its force starts while the other one has
+    # already changed, at a rate that does not contain the other jump yet; the error is below half
+    # of (c/m) dt, 1.2 % at this step
     fine = jumped(1e-9, 3.1e-7, 3.8e-7)
     assert jumped(1e-7, 3.1e-7, 3.8e-7) == pytest.approx(fine, rel=7e-3)
 
@@ -224,12 +230,14 @@ def test_a_tensile_contact_that_lets_go_takes_its_pull_off_the_next_ones_record(
     more = {"recording": Recording((0, 1, 2), (0, 1), 1e-7), **inputs}
     coarse, fine = (run_row(chain, "kelvin-voigt", 3e-5, dt, **more) for dt in (1e-7, 2e-8))
     assert fine.records.contact_force.min() < -1.0
-    # the striker's one contact jumps from its pull to nothing as it opens
+    # the force at the only contact of the striker jumps from its tensile value to zero when it
+    # opens
     opened = np.flatnonzero(coarse.records.jump_force[:, 0] == 0.0)
     assert opened.size == 1 and coarse.records.contact_force[opened[0] - 1, 0] < -1.0
     moment = fine.records.jump_time[np.flatnonzero(fine.records.jump_force[:, 0] == 0.0)[0], 0]
     assert coarse.records.jump_time[opened[0], 0] == pytest.approx(moment, abs=2e-8)
-    # the other contact is read at the true rate then: predicted over the jump, it was off by .7 %
+    # the other contact is then recorded at the true rate; a rate predicted across the jump was
+    # wrong by .7 %
     both = slice(opened[0], opened[0] + 2)
     known = fine.records.contact_force[both, 1]
     np.testing.assert_allclose(coarse.records.contact_force[both, 1], known, rtol=1e-3)
@@ -248,14 +256,14 @@ def test_the_jumps_go_into_the_file_and_come_back(run, tmp_path):
     back = gc.open(tmp_path / "a.h5")
     assert back.equals(run) and summary(back) == summary(run)
     assert np.isnan(back.to_xarray().sensor_beside_force.values).any()
-    # of each sensor's first pulse the largest, and its time
+    # the largest force of the first pulse at each sensor, and its time
     for s in range(5):
         known = measured_pulses(run).record(s)
         force, time = back.sensor_jump_force[s], back.sensor_jump_time[s]
         assert force in run.sensor_beside_force[:, s] and time in run.sensor_beside_time[:, s]
         assert (known.peak, known.top) == (force, time) if known.jump else force < known.peak
     assert measured_pulses(run).jump[0]
-    # a law without jumps has nothing to say of them
+    # results of a law without jumps have no such variables
     smooth = gc.run(gc.load_case("steel-chain").replace(**{"time.end": 1e-6}))
     assert "sensor_beside_force" not in smooth.variables
 
@@ -282,7 +290,7 @@ def test_a_result_without_its_jumps_takes_the_largest_sample_and_says_so(run):
 
 @pytest.mark.plain
 def test_a_wall_that_pushes_under_a_dashpot_is_a_jump_of_its_own(plain_loop):
-    # the wall meets the first bead at .1 m/s: c v between a wall and a bead
+    # the wall meets the first bead at .1 m/s: a force of c v between the wall and the bead
     push = End("displacement", None, np.array([0.0, 1e-5]), np.array([0.0, 1e-6]))
     more = {"recording": Recording((1,), (0,), 1e-7), **JUMPING["kelvin-voigt"]}
     state = run_row(standing_row(2, push), "kelvin-voigt", 4e-6, 1e-7, **more)
@@ -291,8 +299,8 @@ def test_a_wall_that_pushes_under_a_dashpot_is_a_jump_of_its_own(plain_loop):
 
 @pytest.mark.long
 def test_a_dashpot_that_may_pull_delivers_the_asked_restitution_to_order_two():
-    # the last step of a contact is cut where its overlap is zero: without that the error is four
-    # times as large, and halves only
+    # the last step of a contact ends where its overlap is zero; otherwise the error would be four
+    # times as large, and of order one
     apart = []
     for refine in (1.0, 2.0):
         more = {"refine": refine, "restitution": 0.7, "separation": "tensile"}
@@ -306,8 +314,8 @@ def test_a_dashpot_that_may_pull_delivers_the_asked_restitution_to_order_two():
     "law", ["wang-liu-hysteretic", pytest.param("kogut-etsion", marks=pytest.mark.long)]
 )
 def test_a_step_that_crosses_a_jump_of_the_force_is_kicked_by_a_force_in_between(law, plain_loop):
-    # every contact is loaded through the jump, the dashpot's unloads through it too; without that
-    # kick the ledger is open by 2e-5 and 6e-4
+    # every contact crosses the jump during loading, and with a dashpot also during unloading;
+    # without the force in between, the residual of the ledger would be 2e-5 and 6e-4
     inputs = {"restitution": 0.7, "psi": 2.84, "xi": 13.0} if law == "wang-liu-hysteretic" else {}
     recording = Recording(sensor_contacts=(1,), interval=1e-9, energy_interval=1e-6)
     refines = (1.0, 1.27, 2.0)
@@ -323,9 +331,9 @@ def test_a_step_that_crosses_a_jump_of_the_force_is_kicked_by_a_force_in_between
     else:
         jump = np.diff([functions.force(place + i * aside, 1.0, c, fresh) for i in (-1, 1)])
         assert functions.jump(place, 1.0, c, fresh) == pytest.approx(jump[0], rel=1e-5)
-        # where in its step a contact crosses the jump does not matter: at four steps the residual
-        # is 1.52e-5 to 1.54e-5 of the square of the step; with a crossing on a straight line and a
-        # kick alone it was 1.1e-5, 1.9e-5, 1.6e-5 and 2.1e-5 there
+        # the residual does not depend on where in a step a contact crosses the jump: for four steps
+        # it is 1.52e-5 to 1.54e-5 times the square of the step; with a straight line and a kick
+        # alone it was 1.1e-5, 1.9e-5, 1.6e-5 and 2.1e-5
         scaled = np.square(refines) * residuals
         assert scaled.max() < min(1.6e-5, 1.05 * scaled.min())
     assert residuals[2] < residuals[0] / 3.0

@@ -1,4 +1,5 @@
-"""What was not to be written over stays: cases, laws, tables, traces, figures, others' files."""
+"""Files that granchain must not overwrite stay unchanged: cases, laws, tables, traces, figures, and
+files of other programs."""
 
 import shutil
 import sys
@@ -25,9 +26,9 @@ LAW = (ROOT / "docs" / "examples" / "my_law.py").read_text()
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    """A folder with everything that a run, or a comparison, may read."""
+    """A folder with all kinds of files that a run or a comparison can read."""
     monkeypatch.chdir(tmp_path)
-    # laws that a test loads are forgotten after it
+    # laws that a test loads are removed from the registry after it
     monkeypatch.setattr(law_module, "REGISTRY", dict(laws()))
     monkeypatch.delitem(sys.modules, f"{PREFIX}kept_law", raising=False)
     Path("case.toml").write_text(load_case("steel-chain").toml)
@@ -85,7 +86,7 @@ def test_figures_are_replaced_where_it_is_asked_for(here, obeyed, capsys):
         err = obeyed(*command, code=4).err
         assert said in err and (said != kept or " more: " in err)
         assert contents(here) == before
-        # a file that is no figure is kept all the same
+        # a file that is not a figure is not replaced either
         first = min(before.keys() - old.keys())
         first.write_text("my notes")
         assert obey([*command, "--overwrite"]) == 4 and first.read_text() == "my notes"
@@ -100,7 +101,7 @@ def test_an_import_does_not_write_over_the_file_that_it_reads(here, obeyed, caps
         "t [us],bead 3 [N]\n" + "".join(f"{k},{k % 7}.5\n" for k in range(40))
     )
     before = contents(here)
-    # as it stands the file can be imported, and replaced elsewhere
+    # this file can be imported into another folder, and that folder can be replaced
     command = ["traces", "import", "mine/trace.csv", "--kind", "measured", "--overwrite", "--out"]
     assert obey([*command, "other"]) == 0 and obey([*command, "other"]) == 0
     shutil.rmtree("other")

@@ -1,4 +1,4 @@
-"""The benchmarks' C computes and keeps what the engine does, to the last bit."""
+"""The C code of the benchmarks computes and stores the same values as the engine, bit for bit."""
 
 import ast
 import ctypes
@@ -17,13 +17,14 @@ from granchain.engine.state import State
 from granchain.status import Status
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
-# Through 16 beads, 76 mm, at 573 m/s (Ma-Liu, the slowest) in 133 us; 5000 steps of 4.2e-8 s go on.
+# A pulse crosses 16 beads, 76 mm, at 573 m/s (Ma-Liu, the slowest) in 133 us; 5000 steps of 4.2e-8
+# s are longer.
 N_BODIES, STEPS = 17, 5000
 
 
 @pytest.mark.guard
 def test_names_that_a_benchmark_imports_from_granchain_exist():
-    # CI runs only one of them
+    # CI runs only one of the benchmarks
     trees = [ast.parse(file.read_text()) for file in BENCHMARKS.glob("*.py")]
     assert trees
     for node in (node for tree in trees for node in ast.walk(tree)):
@@ -46,7 +47,7 @@ def kernels():
 
 @pytest.fixture(scope="module")
 def libraries(kernels, tmp_path_factory):
-    # of the bits the optimiser changes nothing: compiled quickly
+    # the optimiser does not change bits: the fast compilation suffices
     kernels.OPTIONS = ("-O1", *(option for option in kernels.OPTIONS if option != "-O3"))
     return kernels.compiled(tmp_path_factory.mktemp("kernels"), kernels.WIDTHS[-1:])
 
@@ -63,7 +64,7 @@ def test_every_form_has_the_engines_bits(law, kernels, libraries):
         row[: N_BODIES + 1]
         for row in (state.contacts.force, state.contacts.peak, state.contacts.largest_overlap)
     ]
-    # the pulse has come to the last bead, and the first contacts have opened
+    # the pulse has reached the last bead, and the first contacts have opened
     assert v[-1] > 0.1 and kept[0][1] == 0.0 and (kept[1][1:N_BODIES] > 1.0).all()
     raced = 0
     for keep in (False, True):
@@ -88,7 +89,7 @@ def test_root_by_reciprocal_is_the_square_root(kernels, libraries):
     library = libraries[max(libraries)]
     if not hasattr(library, "root_by_rsqrt"):
         pytest.skip("no AVX-512 here")
-    # mantissas and exponents of any overlap; seed: any
+    # all mantissas and exponents of overlaps; any seed
     draw = np.random.default_rng(5)
     x = draw.uniform(1.0, 4.0, 200_000) * 4.0 ** draw.integers(-90, 2, 200_000)
     x[:4] = 0.0, 4.0, 1.0, 2.25
@@ -100,7 +101,7 @@ def test_root_by_reciprocal_is_the_square_root(kernels, libraries):
 
 
 def test_elementary_functions_have_the_bits_of_the_laws(kernels, libraries):
-    # all patterns of bits, and overlaps and exponents of laws; seed: any
+    # all bit patterns, and the overlaps and exponents of laws; any seed
     draw, n = np.random.default_rng(6), 20_000
     x = draw.integers(0, 2**64, n, dtype=np.uint64).view(np.float64)
     x[::2] = np.exp(draw.uniform(-140.0, 10.0, n // 2))
@@ -121,7 +122,7 @@ def test_c_across_chains_has_the_engines_bits_when_freed_memory_is_used_again(
 ):
     monkeypatch.syspath_prepend(BENCHMARKS)
     many = importlib.import_module("many")
-    # compiled for members side by side in test_many.py
+    # test_many.py compiles the loop over members
     monkeypatch.setattr("granchain.engine.batch.COMPILED", sys.maxsize)
     chains, members, library = sys.modules["steel_chain"], 16, libraries[max(libraries)]
     run = chains.run_of(law, chains.steel_chain(N_BODIES), example_inputs(laws()[law]))
@@ -131,7 +132,8 @@ def test_c_across_chains_has_the_engines_bits_when_freed_memory_is_used_again(
     for all_beads in (False, True):
         engine = many.granchain(run, members, all_beads).prepare()()
         timed = many.across(library, run, members, all_beads).prepare()
-        # NumPy gives freed memory of the same size out again: an array that is still needed differs
+        # NumPy reuses freed memory of the same size: if an array was freed too early, results
+        # differ
         again = [np.full(size, np.nan) for size in range(1, 64) for _ in range(20)]
         for mine, its in zip(engine, timed(), strict=True):
             np.testing.assert_array_equal(its, mine, err_msg=f"all beads {all_beads}")

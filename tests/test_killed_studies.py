@@ -1,5 +1,5 @@
-"""Evaluations that are killed or interrupted at any moment, with journals torn at any byte, resume
-to the bits of an evaluation that nothing has disturbed."""
+"""Evaluations that are killed or interrupted at any time, with part files cut at any byte, continue
+to the bits of an undisturbed evaluation."""
 
 import os
 import random
@@ -20,12 +20,12 @@ from granchain.engine import batch
 from granchain.store.journal import StudyPart
 from granchain.studies import measures
 
-# How a process is ended: a signal, and whether it comes again.
+# Ways to end a process: a signal, and whether it is sent twice.
 ENDS = ((signal.SIGKILL, False), (signal.SIGINT, False), (signal.SIGINT, True))
 
 
 def largest_force(result):
-    """A number of a result."""
+    """Return a number of a result."""
     return {"largest_force": float(result.contact_force.max())}
 
 
@@ -48,7 +48,8 @@ STUDIES = {
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
-    """Many frames; children are forks, which find the loops compiled and this changed."""
+    """Many frames; child processes are forked, so that they have the compiled loops and this
+    change."""
     monkeypatch.setattr(measures, "TOGETHER", 2)
     monkeypatch.setattr(batch, "COMPILED", 1000)
     yield
@@ -63,7 +64,8 @@ def evaluation(name, out, **options):
 
 
 def stop_after(frames, ready, release):
-    """Stop this process when it has appended a number of frames, until it is released."""
+    """Stop this process after it has appended a number of frames, until another process continues
+    it."""
     add, count = StudyPart.add, 0
 
     def stopping(part, columns):
@@ -78,7 +80,8 @@ def stop_after(frames, ready, release):
 
 
 def resumed(name, out, threads, ready, frames=0, release=-1):
-    """Resume an evaluation in a child; its exit status is 3 if it raises a KeyboardInterrupt."""
+    """Resume an evaluation in a child process; its exit status is 3 if it raises a
+    KeyboardInterrupt."""
     code = 1
     try:
         if frames:
@@ -96,7 +99,7 @@ def resumed(name, out, threads, ready, frames=0, release=-1):
 
 
 def started(name, out, threads):
-    """Start a child that resumes an evaluation, and wait until it begins."""
+    """Start a child process that resumes an evaluation, and wait until the evaluation begins."""
     heard, ready = os.pipe()
     child = in_a_child(resumed, name, out, threads, ready)
     os.close(ready)
@@ -106,7 +109,8 @@ def started(name, out, threads):
 
 
 def ended_after(frames, number, name, out):
-    """Return the exit status of a child that gets a signal after it has appended some frames."""
+    """Return the exit status of a child process that receives a signal after it has appended
+    frames."""
     (heard, ready), (waits, release) = os.pipe(), os.pipe()
     child = in_a_child(resumed, name, out, 1, ready, frames, waits)
     os.close(ready)
@@ -127,12 +131,13 @@ def test_an_evaluation_that_is_killed_and_interrupted_between_frames_resumes_to_
 ):
     evaluation(name, tmp_path / "whole.h5")
     out, part = tmp_path / "study.h5", tmp_path / "study.h5.part"
-    # the chained study has four members, and each is a frame; the others have twenty frames
+    # the chained study has four members, each in its own frame; the other studies have twenty
+    # frames
     assert ended_after(1, signal.SIGKILL, name, out) == -signal.SIGKILL
     assert part.exists() and not out.exists()
     assert ended_after(2, signal.SIGINT, name, out) in (0, 3)
     assert part.exists() and not out.exists()
-    # the last frame is torn
+    # the last frame is incomplete
     frames = len(StudyPart(out, go_on=True).columns)
     os.truncate(part, part.stat().st_size - 1)
     assert len(StudyPart(out, go_on=True).columns) == frames - 1 >= 2
@@ -154,7 +159,7 @@ def test_killed_and_interrupted_evaluations_resume_to_the_same_bits(trials, tmp_
     draw, expected, duration = random.Random(50), {}, {}
     for name in STUDIES:
         whole = tmp_path / f"{name}.h5"
-        # once for what is compiled and loaded
+        # compile and load everything once
         evaluation(name, whole)
         expected[name] = hash_in(whole)
         begin = time.monotonic()
@@ -179,7 +184,7 @@ def test_killed_and_interrupted_evaluations_resume_to_the_same_bits(trials, tmp_
             assert child.exitcode in (0, 3, -signal.SIGKILL)
             ended += not out.exists()
             if part.exists() and draw.random() < 0.6:
-                # of a system that stopped before all was on the disk
+                # as after a system failure before all data were on the disk
                 os.truncate(part, draw.randrange(part.stat().st_size + 1))
                 torn += 1
         members += sum(len(columns["point"]) for columns in StudyPart(out, go_on=True).columns)

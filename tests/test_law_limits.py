@@ -1,4 +1,4 @@
-"""Laws whose formula ends at an overlap: refused only if the impact itself reaches it."""
+"""Laws whose formula ends at an overlap: an impact is refused only if it reaches this overlap."""
 
 import pytest
 

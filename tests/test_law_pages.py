@@ -1,5 +1,5 @@
-"""The pages of the laws have every law with its equation, its keys and its source, and draw the
-loop that `gc.impact` computes."""
+"""The pages of the laws contain each law with its equation, keys and source, and show the loop that
+`gc.impact` computes."""
 
 import re
 from pathlib import Path
@@ -16,9 +16,9 @@ DOCS = Path(__file__).parents[1] / "docs"
 def test_every_law_has_its_section_with_equation_symbols_restitution_picture_and_source(
     monkeypatch,
 ):
-    # Sphinx brings it
+    # Sphinx installs it
     tex2mathml = pytest.importorskip("docutils.utils.math.latex2mathml").tex2mathml
-    # sympy and matplotlib take their time
+    # importing sympy and matplotlib is slow
     monkeypatch.syspath_prepend(str(DOCS))
     import law_pages
 
@@ -37,7 +37,8 @@ def test_every_law_has_its_section_with_equation_symbols_restitution_picture_and
             required = [quantity.name for quantity in law.inputs if quantity.required]
             assert all(f"`contact.{name}`" in pages[family.module] for name in required)
             assert f"[{law.name}]({family.module}.md#{law.name})" in pages["index"]
-    # the loop that is drawn: the steel chain's pair at 1.77 m/s: .8390, computed independently
+    # the loop in the figure, for two beads of the steel chain at 1.77 m/s: .8390, computed
+    # independently
     assert law_pages.loops.loop_of(gc.laws()["ma-liu"]).restitution == pytest.approx(
         0.839, abs=3e-4
     )

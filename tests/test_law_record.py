@@ -1,4 +1,5 @@
-"""What a law was stands with all that it computed; going on compares it with the law now."""
+"""Each file records the law with which it was computed, and a resumed computation compares this
+record with the present law."""
 
 import json
 from dataclasses import replace
@@ -15,8 +16,8 @@ from granchain.simulation import law_records, prepare
 
 pytestmark = pytest.mark.promise("R3")
 
-# A value, and coefficients by their last bit; all places are in the long set. That a hash follows
-# each other kind of edit is test_edited_laws.py's.
+# A value, and coefficients that differ in their last bit; the long set has all places.
+# test_edited_laws.py tests that the hash follows every other kind of edit.
 SOME = ("number in the force", "last bit of a coefficient")
 ALL = ("number in the force", "an imported module reloaded", *COEFFICIENT_EDITS)
 
@@ -30,7 +31,7 @@ ALL = ("number in the force", "an imported module reloaded", *COEFFICIENT_EDITS)
 def test_what_an_edited_law_gave_before_is_not_taken_for_its_own_unless_no_number_changed(
     tmp_path, kinds, harmless, plain_loop, monkeypatch, figure
 ):
-    monkeypatch.setattr(simulation, "FIRST_BLOCK", 40)  # as plain Python, blocks of some steps
+    monkeypatch.setattr(simulation, "FIRST_BLOCK", 40)  # as plain Python, in blocks of a few steps
     found = {kind: edited(tmp_path / kind, kind) for kind in (*kinds, *harmless)}
     stale = [(kind, way) for kind in kinds for way, refused in found[kind].items() if not refused]
     assert not stale
@@ -46,7 +47,7 @@ def test_the_sentence_names_the_coefficient_whose_last_bit_differs():
     chain, contacts, _ = prepare(gc.load_case("steel-chain-hertz"))
     now = record_of(contacts.model, contacts.c[:, chain.contacts])
     assert LawRecord.of_text(now.text) == now and now.difference(now) == ""
-    # the next number of 8 bytes: 1.0000000000000002 of it
+    # the next larger double: a factor of 1.0000000000000002
     other = (now.kinds[0][0] * (1.0 + 2.0**-52), *now.kinds[0][1:])
     before = replace(now, kinds=(other, *now.kinds[1:]), coefficients="0" * 64)
     assert now.difference(before) == (
@@ -94,7 +95,7 @@ def test_of_many_kinds_of_contact_some_are_carried_and_all_are_hashed():
 def test_every_function_of_our_laws_is_hashed_by_its_syntax():
     functions = {function for law in gc.laws().values() for function in law.functions()}
     assert all(code_by_syntax(function).startswith(b"syntax ") for function in functions)
-    # a text that is no Python, as of a file that is being written
+    # text that is not valid Python, as in a file that is being written
     assert _syntax_of_functions("def force(:") == {}
     made = eval("lambda x: 2.0 * x")
     assert code_by_syntax(made).startswith(b"bytecode ")

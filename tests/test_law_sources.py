@@ -1,4 +1,5 @@
-"""Texts of laws without docstrings at run time, and the content of law files that are loaded."""
+"""Source texts of laws without docstrings at run time, and the contents of law files that are
+loaded."""
 
 import sys
 from pathlib import Path
@@ -15,7 +16,7 @@ LAW = Path(__file__).parents[1] / "docs" / "examples" / "my_law.py"
 
 
 class Documented:
-    """Text of the source file."""
+    """Text from the source file."""
 
 
 def test_a_docstring_that_python_removed_is_read_from_the_source(monkeypatch):
@@ -28,7 +29,7 @@ def test_a_docstring_that_python_removed_is_read_from_the_source(monkeypatch):
     here = sys.modules[__name__]
     monkeypatch.setattr(here, "__doc__", None)
     assert law.docstring_of(here).startswith("Texts of laws without docstrings")
-    # without a source there is no text
+    # without a source file, the law has no text
     assert law.docstring_of(ModuleType("made")) == ""
 
 

@@ -1,5 +1,5 @@
-"""The energy ledger: what each contact has lost adds up to what the chain has lost, and is
-there where the wave has lost it."""
+"""The energy ledger: the losses of the contacts add up to the loss of the chain, and each loss is
+recorded at the contact where it occurred."""
 
 import math
 
@@ -25,9 +25,9 @@ from granchain.two_body import contact_of_two, law_inputs, two_bodies
 
 SMALL = {"chain.beads": 15, "sensors.beads": [], "sensors.contacts": [], "snapshots": None}
 SMALL["time.end"] = 1.2e-4
-# Contacts close and open within 60 us.
+# Contacts close and open again within 60 us.
 SMALLER = {"chain.beads": 5, "time.end": 6e-5, "time.step": "fast"}
-# 60 N is far beyond first yield of two beads, 1.98 N: the contacts start with a dent
+# 60 N far exceed the yield force of two beads, 1.98 N: the contacts are dented at the start
 YIELDED = {"chain.precompression": 60.0, "ends.right": "wall"}
 PARTS = ("plastic", "viscous", "clamp")
 
@@ -57,7 +57,7 @@ def test_the_losses_of_the_contacts_add_up_to_the_ledgers(plain_loop, figure):
             )
             figure(what, off / balance.supplied, at_most=1e-14)
             lost[name] += abs(total) / balance.supplied
-        # something was lost, all the same
+        # the sums are not zero
         assert sum(getattr(balance, name) for name in PARTS) > 1e-3 * balance.supplied
     assert min(lost.values()) > 1e-4
 
@@ -65,7 +65,7 @@ def test_the_losses_of_the_contacts_add_up_to_the_ledgers(plain_loop, figure):
 @pytest.mark.promise("N3")
 @pytest.mark.parametrize("law", every_law(FIRST[:2]))
 def test_the_ledger_closes_under_every_law(law, figure):
-    # twelve bodies, whose loops the comparison with the plain one compiles; contacts open
+    # test_reference_loop.py compiles the loops for twelve bodies; contacts open
     chain = example_chain(12)
     inputs = vars(example_inputs(laws()[law]))
     coarse, fine = (
@@ -82,16 +82,16 @@ def test_a_contacts_plastic_loss_is_that_of_its_dent():
     result = run(case)
     c = tuple(contacts_of(MaLiu, chain_of(case), case.law_inputs()).c[:, 1])
     for limit, lost in zip(result.elastic_limit[:5], result.contact_plastic[:5], strict=True):
-        # the work of loading to the present elastic limit, less what it gives back
+        # loading work up to the present elastic limit, minus the energy that is returned
         h = MaLiu.update((limit, 0.0, 0.0, 1.0), c, MaLiu.history_of(c))
         left = MaLiu.loading_work(limit, c) - MaLiu.energy(limit, c, h)
         assert lost == pytest.approx(left, rel=1e-12) and lost > 0.0
-    # an elastic chain has lost nothing anywhere, and without a ledger no loss is kept
+    # an elastic chain loses no energy at any contact, and without a ledger no losses are recorded
     elastic = run(small(**{"contact.law": "hertz"}))
     assert not any(elastic.variables[f"contact_{name}"].data.any() for name in PARTS)
     with pytest.raises(AttributeError, match="record the energy balance"):
         _ = run(small(**{"energy.ledger": False})).contact_viscous
-    # one that is open by more than a tenth of its bound is warned of
+    # a residual of more than a tenth of the bound causes a warning
     residual = relative_residual({name: one.data for name, one in result.variables.items()})
     for tenths, warned in ((5.0, True), (20.0, False)):
         messages = run(small(**{"energy.bound": tenths * residual})).messages
@@ -101,11 +101,11 @@ def test_a_contacts_plastic_loss_is_that_of_its_dent():
 
 @pytest.mark.promise("N3")
 def test_the_work_from_outside_is_that_of_gravity_and_precompression(plain_loop, figure):
-    # the striker falls on a loaded row that stands on a wall
+    # the striker hits a loaded row that stands on a wall
     case = small(**SMALLER, **YIELDED, **{"chain.gravity": 9.81})
     result = run(case)
     chain = chain_of(case)
-    # constant forces: their work is force times displacement
+    # the forces are constant, so that work is force times displacement
     weight = float((chain.mass * 9.81 * result.final_displacement).sum())
     pressed = float(((chain.loads - chain.mass * 9.81) * result.final_displacement).sum())
     assert min(abs(weight), abs(pressed)) > 0.0
@@ -125,13 +125,13 @@ CLAMPED.append("tsuji")
 
 
 def losses_of_an_impact(law, refine, **inputs):
-    """What dashpot and clamp take of the energy of two beads that collide."""
+    """Return the energies that dashpot and clamp dissipate in a collision of two beads."""
     speed = 1.77
     chain = two_bodies(example_pair(), speed)
     values = law_inputs(laws()[law], vars(example_inputs(laws()[law])) | inputs, speed)
     contacts = contact_of_two(laws()[law], chain, example_pair(), values)
     auto = time_step_of(contacts, chain, "auto", 1.0)
-    # five times an elastic contact, which takes some 240 automatic steps
+    # the duration is five times that of an elastic contact, about 240 automatic steps
     n_steps = int(1200 * refine)
     step = TimeStep(auto.value / refine, n_steps, auto.limit, auto.reason)
     state = State(contacts, chain, step, Recording(energy_interval=n_steps * step.value))
@@ -147,23 +147,24 @@ def losses_of_an_impact(law, refine, **inputs):
 def test_what_dashpot_and_clamp_take_is_right_for_each_and_of_order_two(law, asked, figure):
     zeta = -math.log(asked) / math.hypot(math.pi, math.log(asked))
     e = theory.clamped_restitution(asked)
-    # the force vanishes where K d^n = c d^a u, u the last speed, and the clamp holds c x^a u - K
-    # x^n from there to 0. For n = 1, a = 0 and c = 2 zeta sqrt(K m) that is c u d - K d^2/2 = 2
-    # zeta^2 m u^2, for n = 3/2, a = 1/4 and c = sqrt(5) zeta sqrt(K m) the same
+    # the force vanishes at an overlap x where K x^n = c x^a u, with the last speed u, and the clamp
+    # then removes c x^a u - K x^n until zero overlap. For n = 1, a = 0 and c = 2 zeta sqrt(K m)
+    # this is c u x - K x^2/2 = 2 zeta^2 m u^2; for n = 3/2, a = 1/4 and c = sqrt(5) zeta sqrt(K m)
+    # it is the same
     right = np.array([1.0 - e * e + 4.0 * zeta**2 * e * e, -4.0 * zeta**2 * e * e])
     refines = (1.0, 1.4, 2.0, 2.8, 4.0, 5.6, 8.0)
     inputs = {"restitution": asked, "separation": "clamped"}
     errors = np.array([losses_of_an_impact(law, refine, **inputs) - right for refine in refines])
     what = "viscous and clamp losses of an impact at the automatic step, of its energy"
     figure(what, np.abs(errors[0]).max(), at_most=1e-4)
-    # the larger of the two errors; where a step falls beside the end of the contact is chance
+    # the larger of two errors, because the position of a step near the end of the contact is random
     order = observed_order([1.0 / refine for refine in refines], np.abs(errors).max(axis=1))
     figure("order of the viscous and clamp losses of an impact", order, at_least=1.85, at_most=2.15)
 
 
 @pytest.mark.plain
 def test_many_small_losses_beside_a_large_one_are_not_rounded_away():
-    # 1 and ten thousand times 1e-16, each of which alone leaves 1 as it is
+    # 1 and ten thousand times 1e-16; each 1e-16 alone leaves 1 unchanged
     total, rest = 1.0, 0.0
     for _ in range(10_000):
         total, rest = added(total, rest, 1e-16)
@@ -196,19 +197,19 @@ def test_a_loaded_chain_at_rest_has_a_closed_ledger(plain_loop):
         residual = np.abs(result.energy_residual).max()
         assert result.status is Status.COMPLETE, what
         assert not [message for message in result.messages if "ledger" in message.text], what
-        # a few spacings of doubles, 2e-16 of the number, in sums of some dozen of them
+        # several spacings of doubles, 2e-16 of the number, in sums of about twelve numbers
         assert residual < 1e-14 * result.energy_recoverable.max(), what
 
 
 def test_where_rounding_alone_moves_the_residual_is_measured_against_what_the_contacts_hold():
-    # ten joules are held; of what is below 1e-12 of that nothing is said to be put in
+    # the chain contains ten joules; supplied energy below 1e-12 of this is not reported
     held = np.array([10.0, 10.0])
     assert supplied_energy([0.0, 0.0], [0.0, 0.9e-11], held) == 0.0
     assert supplied_energy([0.0, 0.0], [0.0, 1.1e-11], held) == 1.1e-11
     assert residual_share([0.0, 2e-13], 0.0, held) == pytest.approx([0.0, 0.02], rel=1e-12)
     assert residual_share([0.0, 2e-13], 2e-11, held) == pytest.approx([0.0, 0.01], rel=1e-12)
-    # energy that is made in a chain at rest is seen
+    # energy that is created in a chain at rest is detected
     assert supplied_energy([0.0, 1e-3], [0.0, 0.0], held) == 0.0
     assert residual_share([0.0, 1e-3], 0.0, held).max() > 1e7
-    # nothing is held, nothing is put in: joules
+    # no energy is stored or supplied: the numbers are in joules
     assert residual_share([0.0, 3e-7], 0.0, [0.0, 0.0]).max() == 3e-7

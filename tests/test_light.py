@@ -1,4 +1,5 @@
-"""A chain runs, is saved and opened without large packages; what needs one says so."""
+"""A chain can run, and be saved and opened, without large packages; functions that need one report
+it."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Likelihood: the posterior density of case parameters, given a trace, for samplers."""
+"""Likelihood: the posterior density of case parameters for a trace, as samplers need it."""
 
 import math
 from functools import cache
@@ -17,11 +17,11 @@ import granchain as gc
 from granchain.errors import CaseError, TraceError
 from granchain.measured import Trace
 
-# of psi and speed, runs alone take no longer than their stack and its compilation
+# for psi and speed, single runs take no longer than a stack and its compilation
 pytestmark = pytest.mark.usefixtures("plain_members")
 
 FREE = {"contact.psi": gc.uniform(2.0, 4.0), "striker.speed": gc.normal(1.75, 0.2)}
-# of the case steel-chain
+# values of the case steel-chain
 TRUE = [2.84, 1.77]
 INTERVAL, QUIET, CLOCK = 1e-6, 150, 1.3e-5
 
@@ -32,7 +32,7 @@ def recorded(**changes):
 
 
 def record(kind="white", seed=1, level=0.01, said=None, gains=1.0, delays=0.0, **changes):
-    """Return a trace of a run with noise of a kind, relative to the largest force."""
+    """Return a trace of a run with one kind of noise, in units of the largest force."""
     run = recorded(**changes)
     _, force = gc.Sensor(interval=INTERVAL).read(run.time, run.sensor_force)
     force = np.vstack([np.zeros((QUIET, force.shape[1])), force])
@@ -50,7 +50,7 @@ def problem():
 
 
 def grid_about(problem, count=13, reach=4.5):
-    """Return points of a grid along the axes of the posterior, and their probabilities."""
+    """Return points on a grid along the axes of the posterior, and their probabilities."""
     near = problem.start(200, 0)
     root = np.linalg.cholesky(np.atleast_2d(np.cov(near.T)))
     axis = np.linspace(-reach, reach, count)
@@ -79,10 +79,10 @@ def moments(points, weights):
 
 @pytest.mark.long
 def test_standard_deviations_are_those_of_a_fit():
-    # far wider priors than the posterior, so that it is that of the noise alone
+    # priors that are far wider than the posterior, so that noise alone determines it
     fit = gc.fit(short(), record(), list(FREE), "traces")
     mean, wide = moments(*grid_about(problem()))
-    # the errors of a fit contain a factor of the scatter above 1
+    # if the scatter exceeds 1, the errors of a fit are multiplied by it
     errors = np.array(list(fit.errors.values())) / max(fit.scatter, 1.0)
     assert wide == pytest.approx(errors, rel=0.05)
     assert abs(mean - list(fit.values.values())) == pytest.approx(
@@ -91,7 +91,7 @@ def test_standard_deviations_are_those_of_a_fit():
 
 
 def test_clocks_and_gains_are_integrated_out():
-    # the same integral as a sum over a grid, of the residuals of a fit
+    # the same integral as a sum of residuals of a fit over a grid
     found = gc.likelihood(short(), record(said={"common_gain": 0.03}, gains=1.02), FREE, threads=1)
     problem = found._problem
     (model,) = problem._computed([np.array(TRUE)])
@@ -105,7 +105,7 @@ def test_clocks_and_gains_are_integrated_out():
     clocks, gains = middle + np.linspace(-1e-7, 1e-7, 41), np.linspace(-0.01, 0.05, 41)
     density = -0.5 * np.array([[square(clock, gain) for gain in gains] for clock in clocks])
     density += stats.norm.logpdf(gains, scale=0.03)
-    # the clock has a normal prior with the duration of the record as its deviation
+    # the prior of the clock is normal, with the duration of the record as standard deviation
     density += stats.norm.logpdf(clocks, scale=np.ptp(problem.trace.time))[:, None]
     density -= sum(np.log(np.diag(one.root)).sum() for one in problem.predictions.values())
     density -= 0.5 * problem.count * math.log(2.0 * math.pi)
@@ -127,7 +127,7 @@ def test_errors_of_each_sensor_widen_the_posterior(said, more):
     points, weights = grid_about(aware)
     mean, wide = moments(points, weights)
     assert (abs(mean - TRUE) < 3.0 * wide).all()
-    # the record is that of no point without them
+    # without the stated errors, the record does not agree with any point
     assert aware.log_likelihood(TRUE) > plain.log_likelihood(TRUE) + 20.0
     assert (wide > 1.2 * moments(*grid_about(plain))[1]).any()
 
@@ -139,13 +139,13 @@ def test_points_are_independent_of_their_neighbours():
     bad = [[math.nan, 1.77], [2.84, -1.0], [2.84, 1e-9], [math.inf, 1.77]]
     before = found.failed
     values = found.log_likelihood(np.vstack([good[:7], bad, good[7:]]))
-    # not a number, out of range, a pulse that arrives after the end, infinite
+    # nan, a value out of range, a pulse that arrives after the end, and infinity
     assert np.isneginf(values[7:11]).all() and found.failed == before + 4
     alone = gc.likelihood(short(), record(), FREE, threads=1)
     assert values[[*range(7), *range(11, 24)]].tolist() == [
         float(alone.log_likelihood(point)) for point in good
     ]
-    # of the posterior, points outside the prior are not failures
+    # points outside the prior are not counted as failures
     before = found.failed
     assert np.isneginf(found([[1.9, 1.77], [math.nan, 1.77]])).all()
     assert found.failed == before + 1
@@ -157,7 +157,7 @@ def test_posterior_is_the_product_of_prior_and_likelihood():
     assert problem().log_prior(points) == pytest.approx(prior)
     assert problem()(points) == pytest.approx(prior + problem().log_likelihood(points))
     assert problem().names == ("contact.psi", "striker.speed")
-    # one point gives a number
+    # a single point returns a number
     assert problem()(points[0]) == problem()(points)[0]
     assert problem().prior_transform([0.25, 0.5]) == pytest.approx([2.5, 1.75])
     assert problem().prior_transform([[0.25, 0.5]]).shape == (1, 2)
@@ -172,13 +172,13 @@ def test_simulated_numbers_have_the_noise_of_the_record(kind):
     plain = found.simulate(TRUE)
     rows = found.simulate([TRUE] * 400, seed=3)
     assert rows.shape == (400, len(found.measured)) and (found.simulate([TRUE])[0] == plain).all()
-    # noise, and the gain times the force
+    # noise, plus the gain times the force
     covariance = np.cov(rows.T)
     roots = [np.linalg.inv(inverse) for _, inverse in found._whitening]
     variances = np.concatenate([np.sum(root**2, axis=1) for root in roots])
     expected = variances + (0.01 * plain) ** 2
     assert np.mean(np.diag(covariance) / expected) == pytest.approx(1.0, abs=0.05)
-    # 3 standard deviations of the mean of a row's squares
+    # 3 standard deviations of the mean square of a row
     whitened = [inverse @ (found.measured - plain)[where] for where, inverse in found._whitening]
     assert np.mean(np.concatenate(whitened) ** 2) == pytest.approx(1.0, abs=0.5)
     assert np.isnan(found.simulate([2.84, -1.0])).all()
@@ -186,7 +186,7 @@ def test_simulated_numbers_have_the_noise_of_the_record(kind):
 
 @pytest.mark.long
 def test_sensors_with_halves_of_equal_mass_need_no_masses():
-    # the other way to compute forces, from those of the contacts
+    # the other method to compute forces, from the contact forces
     half = 0.5 * float(recorded().mass[1])
     about = record().about.model_copy(
         update={"sensor": record().about.sensor.model_copy(update={"front_mass": half})}
@@ -201,7 +201,7 @@ def test_both_sides_go_through_a_filter():
     assert (abs(mean - TRUE) < 3.0 * wide).all()
 
 
-# Free inputs of laws, with their priors.
+# Free inputs of laws, and their priors.
 RIVALS = {
     "ma-liu": {"contact.psi": gc.uniform(2.0, 4.0)},
     "tsuji": {"contact.restitution": gc.uniform(0.5, 0.95)},
@@ -218,7 +218,7 @@ def of_law(law):
 
 
 def drawn_record(law, kind, seed, level, said):
-    """Return a record of a case with values from the prior, and these values."""
+    """Return a record of a case with values drawn from the prior, and these values."""
     random, free = np.random.default_rng(seed), SPEED | RIVALS[law]
     truth = {key: float(prior.rvs(random_state=random)) for key, prior in free.items()}
     run = gc.run(of_law(law).replace(truth))
@@ -235,8 +235,8 @@ def drawn_record(law, kind, seed, level, said):
 @pytest.mark.long
 @pytest.mark.timeout(7200)
 def test_true_values_have_uniform_ranks_in_the_posterior():
-    # Simulation-based calibration (Talts et al. 2018, arXiv:1804.06788): 120 records of values from
-    # the prior, for each of two laws and two kinds of noise
+    # Simulation-based calibration (Talts et al. 2018, arXiv:1804.06788): 120 records with values
+    # drawn from the prior, for each of two laws and two kinds of noise
     said = {"common_gain": 0.03, "gain": 0.01}
     chances = []
     for law, kind in product(("ma-liu", "tsuji"), ("white", "AR(1)")):
@@ -266,10 +266,10 @@ def test_features_have_the_covariance_of_the_noise_before_the_trigger():
             np.concatenate([run.peaks, run.arrivals]) for run in fit._computed(list(TRUE + changes))
         )
         slopes = np.array([plus - minus, faster - slower]).T / (2.0 * step * np.array(TRUE))
-        # the clock is free
+        # the shift of the clock is free
         slopes = np.column_stack([slopes, np.repeat([0.0, 1.0], 3)])
         pulses, _, _ = fit.scaled_to_measured(fit._computed([np.array(TRUE)])[0])
-        # 1,600 readings: a standard deviation has an error of 1/sqrt(2 * 1600) = 1.8 %
+        # 1,600 samples: their standard deviation has an error of 1/sqrt(2 * 1600) = 1.8 %
         readings = []
         for _ in range(1600):
             noise = [
@@ -282,7 +282,7 @@ def test_features_have_the_covariance_of_the_noise_before_the_trigger():
         expected = np.sqrt(np.diag(np.linalg.inv(slopes.T @ inverse @ slopes)))[:2]
         ratios.append(moments(*grid_about(found))[1] / expected)
         print(seed, ratios[-1], flush=True)
-    # the 400 copies of the likelihood scatter by 3.5 %, and their mean of four records by 1.8 %
+    # the 400 values of the likelihood scatter by 3.5 %, and the mean of four records by 1.8 %
     assert np.array(ratios) == pytest.approx(np.ones((4, 2)), abs=0.12)
     assert np.mean(ratios, axis=0) == pytest.approx([1.0, 1.0], abs=0.05)
 
@@ -301,7 +301,7 @@ def test_evidence_selects_the_true_law():
         print(seed, true, evidence, flush=True)
         best = max(evidence, key=evidence.get)
         right += best == true
-        # odds of 100 for a wrong law
+        # odds of 100 in favour of a wrong law
         assert evidence[best] - evidence[true] < math.log(100.0)
     assert right >= 19
 
@@ -314,8 +314,8 @@ def test_emcee_samples_the_posterior():
     sampler.run_mcmc(problem().start(16, 0), 250)
     chain = sampler.get_chain(discard=50, flat=True)
     mean, wide = moments(*grid_about(problem()))
-    # 3,200 points, of which one in 30 is independent: 100, so that means have an error of 0.1
-    # deviations, and deviations of 7 %
+    # 3,200 points, of which one in 30 is independent: about 100, so that means have errors of 0.1
+    # standard deviations, and standard deviations have errors of 7 %
     assert abs(chain.mean(axis=0) - mean) / wide == pytest.approx([0.0, 0.0], abs=0.35)
     assert chain.std(axis=0) == pytest.approx(wide, rel=0.25)
 
@@ -330,7 +330,7 @@ def test_dynesty_gives_the_evidence():
     )
     sampler.run_nested(dlogz=0.1, print_progress=False)
     speeds = np.linspace(1.7, 1.85, 801)[:, None]
-    # trapezoids, whose ends are negligible
+    # trapezoidal rule, with negligible end terms
     evidence = logsumexp(found.log_likelihood(speeds)) - math.log(800)
     assert sampler.results.logz[-1] == pytest.approx(
         evidence, abs=3.0 * sampler.results.logzerr[-1]

@@ -1,4 +1,5 @@
-"""Links and devices: what is written goes where they lead, or is refused; links stay."""
+"""Symbolic links and devices: data are written to the target of a link, or refused; links
+remain."""
 
 import os
 import shutil
@@ -30,7 +31,7 @@ RUN = " ".join(["run steel-chain-hertz", *(f"--set {word}" for word in SMALL)])
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """Files of a run and of one without sensors, and a trace to import."""
+    """Files of a run and of a run without sensors, and a trace to import."""
     folder = tmp_path_factory.mktemp("made")
     bare = "--set sensors.beads=[] --set sensors.contacts=[] --set snapshots.interval=1e-4"
     assert obey(f"{RUN} {bare} --out {folder}/bare.h5".split()) == 0
@@ -42,7 +43,7 @@ def made(tmp_path_factory):
     return folder
 
 
-# What is written: the name of the file, and what writes it there.
+# Name of each written file, and the function that writes it.
 Writer = Callable[[Path, str], int]
 
 
@@ -81,11 +82,11 @@ WRITERS = {
 
 
 def blank_frame(moving, name, writer, dpi):
-    """Written in place of an animation's frames, which take their time to draw."""
+    """Replaces the frames of an animation, which are slow to draw."""
     writer.setup(moving._fig, name, dpi)
     writer._frames = [Image.new("RGB", (9, 9))]
     writer.finish()
-    moving._draw_was_started = True  # or matplotlib warns that nothing was drawn
+    moving._draw_was_started = True  # otherwise matplotlib warns that nothing was drawn
 
 
 @pytest.mark.promise("R5")
@@ -102,12 +103,12 @@ def test_every_writer_follows_a_link_to_a_file_and_refuses_one_to_a_device(
     if "/" in name:
         Path(name).parent.mkdir()
     if writer == "trace":
-        # replaced is what is a trace, or anything: its folder is named for it
+        # replaces traces or any file: the folder has the name of the file
         assert write(made, name) == 0
         os.unlink(name)
     link, kept = Path(name), here / "elsewhere" / f"kept{Path(name).suffix}"
     kept.parent.mkdir()
-    # a link to nothing, then to what the first has written
+    # a link to nothing, then to the file that the first call wrote
     link.symlink_to(kept)
     for _ in range(2):
         before = kept.stat().st_ino if kept.exists() else 0
@@ -122,7 +123,7 @@ def test_every_writer_follows_a_link_to_a_file_and_refuses_one_to_a_device(
 
 
 DEVICE = "this is a device, a pipe, a socket, or a circular link"
-# Where the link leads, and where the link "b" leads.
+# Target of the link, and target of the link "b".
 LINKS = [
     ("a", "a", DEVICE),
     ("b", "a", DEVICE),
@@ -157,7 +158,7 @@ def test_a_link_that_cannot_be_followed_is_refused_in_a_sentence_and_stays(here)
             assert words in str(raised.value), leads
         assert sorted((path.name, path.is_symlink()) for path in here.iterdir()) == before
         assert Path("diary").read_text() == "mine"
-        # without leave to replace anything, a link is something that is there
+        # without permission to replace files, a link counts as an existing file
         if leads != "folder":
             with pytest.raises(FileError, match=r"The path must be|Existing files are"), claim("a"):
                 pytest.fail(f"a link to {leads} was claimed")
@@ -212,7 +213,7 @@ def test_a_checkpoint_behind_a_link_is_gone_on_from_and_taken_away_where_it_is(h
 def test_a_failed_write_leaves_no_folder_that_it_has_made(made, tmp_path, obeyed):
     with mounting(tmp_path) as mount:
         full = mount("size=16k")
-        # no file of 16 kB has room there
+        # a file of 16 kB does not fit there
         (full / "filler").write_bytes(bytes(8192))
         shutil.copy(made / "rig.csv", made / "long.csv")
         with (made / "long.csv").open("a") as file:
@@ -223,7 +224,7 @@ def test_a_failed_write_leaves_no_folder_that_it_has_made(made, tmp_path, obeyed
         ):
             assert "The disk is full" in obeyed(*command.split(), code=4).err
             assert left_in(full) == ["filler"], command
-    # one that was there stays
+    # an existing file stays
     (tmp_path / "mine").mkdir()
     assert obey(f"plot {made}/run.h5 --out {tmp_path}/mine --only nonsense".split()) == 2
     assert (tmp_path / "mine").is_dir()

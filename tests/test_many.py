@@ -1,4 +1,4 @@
-"""Many cases: each member to the bits of its own run, what fails and what is interrupted."""
+"""Many cases: each member has the bits of its single run; failed and interrupted members."""
 
 import gc as gc_of_python
 import itertools
@@ -20,22 +20,24 @@ from granchain.store.schema import unit_of_attributes
 from granchain.studies import members
 from granchain.studies.evaluate import evaluated
 
-# Compiled as a stack, too.
+# Laws that are also compiled as a stack.
 FAST = ["ma-liu"]
-# Members of a small ensemble: more than two threads have, and unlike in step, end, gaps and walls.
+# Number of members of a small ensemble, more than two threads compute at once. They have different
+# steps, ends, gaps and walls.
 MEMBERS = 5
 
 
 @pytest.fixture(autouse=True)
 def stacked(request, monkeypatch):
-    """Small ensembles run in stacks, too; compiled where each law's bits are compared."""
+    """Small ensembles also run in stacks, compiled if the bits of each law are compared."""
     monkeypatch.setattr(batch, "COMPILED", 1)
     if "law" not in request.fixturenames:
         request.getfixturevalue("plain_loop")
 
 
 def drawn(law, count=MEMBERS, seed=14):
-    """Cases of a law in rows of eight beads, all recorded, at strides that share no steps."""
+    """Return cases of a law with rows of eight beads, where every bead is recorded, with strides
+    that share no steps."""
     cases = random_cases(count, seed, (law,), beads=(8, 8), bare=True)
     intervals = {"snapshots.interval": 7.3, "energy.interval": 11.7}
     return [
@@ -46,7 +48,7 @@ def drawn(law, count=MEMBERS, seed=14):
 
 
 def short(**changes):
-    """The elastic chain, of eight beads and for as long as the pulse is in the first of them."""
+    """The elastic chain with eight beads, until the pulse leaves the first of them."""
     quick = {"chain.beads": 8, "sensors.beads": [2, 5], "sensors.contacts": [1], "snapshots": None}
     quick["time.end"] = 3e-5
     return gc.load_case("steel-chain-hertz").replace(**quick | changes)
@@ -71,7 +73,7 @@ def test_each_member_has_the_bits_of_its_own_run(law):
 
 
 def test_members_unlike_in_every_way_run_together(tmp_path):
-    # a push of a micrometre, of the order of the overlaps of the struck chain
+    # a displacement of a micrometre, similar to the overlaps in the struck chain
     (tmp_path / "push.csv").write_text("0,0\n1e-5,1e-6\n3e-5,0\n")
     push = {"drive": "displacement", "file": str(tmp_path / "push.csv")}
     dents = {"contact.law": "ma-liu", "contact.psi": 2.84, "contact.xi": 13.0}
@@ -80,7 +82,7 @@ def test_members_unlike_in_every_way_run_together(tmp_path):
     changes += [{"energy.ledger": False, "sensors.beads": [3], "sensors.contacts": []}]
     changes += [{"striker.speed": 0.5, "time.end": 2e-6}, {"striker.mass": 1e-3}]
     changes += [{"chain.gap": 1e-7}, {"ends.right": "wall"}, {"striker": None}]
-    # changes of one case, which share what they do not change
+    # variants of one case, which share unchanged parts
     base = short(**{"time.end": 3e-6})
     cases = [base.replace(**change) for change in changes]
     for case, result in zip(cases, gc.run_many(cases), strict=True):
@@ -100,7 +102,7 @@ def test_a_state_to_go_on_from_is_kept_of_results_and_not_of_numbers(monkeypatch
 @pytest.mark.plain
 def test_members_that_differ_in_the_strikers_speed_share_all_else():
     base = short(**{"time.step": "fast"})
-    # the steps differ, and with them when the ledger is written
+    # the steps differ, and so do the times of the ledger entries
     cases = [base.replace(**{"striker.speed": speed}) for speed in (0.5, 4.0)]
     ready, _ = members.set_up(cases, range(2), recording_of)
     states = [member.state for member in ready]
@@ -122,8 +124,10 @@ def test_few_members_run_without_a_loop_over_them(monkeypatch):
 
 
 def outcasts():
-    """A good case, one that no law can hold, one whose step is too long, another good one."""
-    # the stability limit of this chain is near 2e-6 s: three times that fails within some steps
+    """Return a good case, one that no law can compute, one whose step is too long, and another good
+    one."""
+    # the stability limit of this chain is near 2e-6 s; with three times this step, it fails after a
+    # few steps
     long = {"time.step": 6e-6, "time.force_step": True, "time.end": 6e-4, "sensors.contacts": []}
     changes = {}, {"chain.precompression": 1e12}, long, {"striker.speed": 0.5}
     return [short(**change) for change in changes]
@@ -148,7 +152,7 @@ def test_a_member_that_fails_says_so_and_the_others_run():
         ensemble[1]
     ends = f"2 complete, 1 not set up, 1 {ensemble.status[2].label}"
     assert repr(ensemble) == f"<Ensemble: 4 members; {ends}>"
-    # a strict one raises what the first failure is
+    # with strict = True, the first failure is raised
     with pytest.raises(CaseError, match=r"member 1: chain\.precompression"):
         gc.run_many(cases, strict=True)
     with pytest.raises(RunError, match="member 1: the run stopped") as caught:
@@ -157,8 +161,8 @@ def test_a_member_that_fails_says_so_and_the_others_run():
 
 
 def test_what_cannot_be_run_is_refused():
-    # a sample of two beads each 2e-13 s for 3e-5 s: three numbers of eight bytes in 1.5e8 rows, 3.4
-    # GiB a run; 8 GiB are allowed
+    # a sample of two beads every 2e-13 s for 3e-5 s: three numbers of eight bytes in 1.5e8 rows,
+    # 3.4 GiB for a run; 8 GiB are allowed
     large = short(**{"sensors.interval": 2e-13, "sensors.contacts": [], "time.step": 1e-13})
     rows = [
         ([], 1, "cases: missing. At least one case is required"),
@@ -189,9 +193,9 @@ def test_setting_up_leaves_the_search_for_garbage_as_it_was():
 def test_nothing_of_a_member_is_kept_that_is_interrupted_within_it(
     in_a_file, tmp_path, monkeypatch
 ):
-    """The interruption is heard between two calls of compiled code."""
+    """The interruption arrives between two calls of compiled code."""
     monkeypatch.setattr(members, "FIRST_BLOCK", 100)
-    # a step at a time, from the second block on
+    # one step in each block, from the second block on
     monkeypatch.setattr(members, "BLOCK_SECONDS", 1e-12)
     cases = [short(), short(**{"striker.speed": 0.5})]
     begun, told_to_stop = threading.Event(), threading.Event()
@@ -203,7 +207,7 @@ def test_nothing_of_a_member_is_kept_that_is_interrupted_within_it(
         advance(self, first, last, steps)
         if next(calls) == 30:
             begun.set()
-            # however late the interruption is heard: the next block would begin after it
+            # the next block must begin after the interruption, however late it arrives
             told_to_stop.wait()
 
     monkeypatch.setattr(batch.Stack, "advance", some)
@@ -215,7 +219,7 @@ def test_nothing_of_a_member_is_kept_that_is_interrupted_within_it(
     monkeypatch.setattr(members, "wait", wait)
 
     class Pool(members.ThreadPoolExecutor):
-        """Its end comes after the word to stop."""
+        """A pool that ends only after it is told to stop."""
 
         def shutdown(self, *arguments, **options):
             told_to_stop.set()
@@ -235,7 +239,8 @@ def test_nothing_of_a_member_is_kept_that_is_interrupted_within_it(
 @pytest.mark.filterwarnings("ignore:evaluate. .*Increase time.end")
 @pytest.mark.parametrize("measures", [("pulse", "traces", "second_moment"), ("traces",)])
 def test_an_evaluation_without_a_complete_member_is_an_answer(measures, monkeypatch):
-    """Interrupted before any member, or none can be set up; members differ in their sensors."""
+    """Studies that are interrupted before any member is complete, or in which no member can start;
+    the members have different sensors."""
     cases = [short(**{"snapshots.interval": 1e-5}), short(**{"sensors.beads": [2, 5, 6]})]
     refused = [case.replace(**{"chain.precompression": 1e12}) for case in cases]
     study = gc.evaluate(refused, measures, progress=False)
@@ -255,7 +260,7 @@ def test_an_evaluation_without_a_complete_member_is_an_answer(measures, monkeypa
 
 
 def study():
-    """Members of unlike steps, one that can compute nothing, and one of another law."""
+    """Return members with different steps, one that cannot start, and one with another law."""
     law = {"contact.law": "ma-liu", "contact.psi": 2.0, "contact.xi": 13.0}
     base = short(**law | {"snapshots.interval": 1e-5})
     changes = [{}, {"contact.psi": 3.0}, {"contact.psi": 4.0}, {"chain.precompression": 1e12}]
@@ -280,7 +285,7 @@ def test_the_dataset_has_every_value_of_every_member_and_no_other():
                 continue
             mine = values[name].data if name in values else np.zeros([0] * array.ndim)
             inside = tuple(slice(length) for length in mine.shape)
-            # phases are whole numbers, where no run lacks one
+            # phases are integers, so that no run lacks them
             assert array.values[inside].tobytes() == mine.astype(array.dtype).tobytes(), name
             rest = array.values.copy()
             rest[inside] = np.nan

@@ -1,5 +1,5 @@
-"""The file of an ensemble, and the file that grows as batches end: what is in them, stopped,
-killed or refused."""
+"""The file of an ensemble, and the file that grows while batches end: contents after completion,
+interruptions, kills, and refusals."""
 
 import os
 import signal
@@ -27,12 +27,12 @@ from granchain.studies import measures, members
 
 @pytest.fixture(autouse=True)
 def plain_stack(monkeypatch):
-    """No loop over members is compiled here: it is not what is looked at."""
+    """Does not compile the loop over members, which these tests do not examine."""
     monkeypatch.setattr(batch, "COMPILED", 1000)
 
 
 def in_batches(monkeypatch, count):
-    """So many members are set up, and written, together."""
+    """Sets the number of members that start, and are written, together."""
     for module in (measures, sys.modules["granchain.studies.evaluate"]):
         monkeypatch.setattr(module, "TOGETHER", count)
 
@@ -42,8 +42,8 @@ def speeds(count):
 
 
 def mixed():
-    """Laws, lengths, sensors and ledgers unlike, so that no axis but the run is common; one
-    cannot be set up, one stops on its way."""
+    """Return members with different laws, lengths, sensors and ledgers, so that they share only the
+    run axis. One cannot start, and one stops early."""
     changes = [{"chain.beads": 17, "sensors.beads": [2, 5, 11]}]
     changes += [{"sensors.beads": [], "sensors.contacts": []}]
     changes += [{"energy.ledger": False, "sensors.beads": [3], "striker": None}]
@@ -120,7 +120,7 @@ def test_a_file_that_was_changed_is_refused_with_a_sentence(tmp_path):
         (lambda file: file.__delitem__("time_step"), damaged),
         (lambda file: file.__setitem__("elsewhere", h5py.SoftLink("/time")), outside),
     ]
-    # a stranger can compute the checksum
+    # anyone can compute the checksum
     for edit, sentence in edits:
         path.write_bytes(content)
         with h5py.File(path, "r+") as file:
@@ -128,7 +128,7 @@ def test_a_file_that_was_changed_is_refused_with_a_sentence(tmp_path):
         seal(path)
         with pytest.raises(FileError, match=sentence):
             gc.open(path)[0]
-    # without a new checksum
+    # the checksum was not updated
     path.write_bytes(content)
     with h5py.File(path, "r+") as file:
         file["sensor_force"][1, 5, 0] += 1.0
@@ -140,7 +140,8 @@ def test_a_file_that_was_changed_is_refused_with_a_sentence(tmp_path):
 @pytest.mark.parametrize("in_a_file", [False, True])
 def test_an_interruption_keeps_what_is_done_and_says_how_much(in_a_file, tmp_path, monkeypatch):
     in_batches(monkeypatch, 3)
-    # the first six are stored; three more may be computed by then, and the last two are not begun
+    # the first six are stored; three more may have been computed by then, and the last two have not
+    # begun
     cases, path = speeds(11), tmp_path / "study.h5" if in_a_file else None
 
     def stop(done, total):
@@ -172,7 +173,7 @@ def test_an_interruption_keeps_what_is_done_and_says_how_much(in_a_file, tmp_pat
 
 
 def signalled(method):
-    """A method during which two signals come."""
+    """Return a method during which two signals arrive."""
 
     def written(self, *arguments):
         os.kill(os.getpid(), signal.SIGINT)
@@ -183,17 +184,20 @@ def signalled(method):
 
 
 def test_signals_that_come_while_it_is_written_are_heard_when_it_is_written(tmp_path, monkeypatch):
-    """The first ends the study, the others nothing: whatever is done by then is in the file."""
+    """The first signal ends the study, the second has no effect: all members that are complete by
+    then are in the file."""
     in_batches(monkeypatch, 2)
     cases, path = speeds(6), tmp_path / "study.h5"
     with monkeypatch.context() as patch:
         patch.setattr(StudyPart, "add", signalled(StudyPart.add))
-        # the first two, and of the next two, which a thread computes meanwhile, those that ended
+        # the first two, and those of the next two, computed in a thread meanwhile, that are
+        # complete
         with pytest.warns(GranchainWarning, match="interrupted: [2-4] of 6 members are computed"):
             ensemble = gc.run_many(cases, out=path, threads=1)
     assert left_in(tmp_path) == ["study.h5.part"]
     assert all(ensemble[place].equals(gc.run(cases[place])) for place in range(2))
-    # while the complete file is written: it is complete, and then the signal is heard
+    # signals while the complete file is written: the file is complete, and the signal takes effect
+    # after that
     finish = stored.EnsembleWriter.finish
     monkeypatch.setattr(stored.EnsembleWriter, "finish", signalled(finish))
     with pytest.raises(KeyboardInterrupt):
@@ -235,7 +239,7 @@ def test_a_killed_study_leaves_the_file_that_was_there_and_the_next_one_takes_ov
         assert content == before or len(gc.open(path)) == 400
         before = content
     assert left
-    # the parts of files that were being written when the process was killed
+    # the incomplete files that were being written when the process was killed
     hidden = [name for name in left_in(tmp_path) if name.startswith(".study.h5.")]
     assert set(left_in(tmp_path)) <= {"study.h5", "study.h5.part", *hidden}
     gc.run_many(speeds(3), out=path, overwrite=True)
@@ -245,7 +249,7 @@ def test_a_killed_study_leaves_the_file_that_was_there_and_the_next_one_takes_ov
 
 def test_more_than_the_disk_holds_is_refused_before_anything_is_run(tmp_path, monkeypatch):
     monkeypatch.setattr(members, "set_up", lambda *rest: pytest.fail("a member was set up"))
-    # as in test_many.py 3.6e9 bytes a run: of 400 of them 1.44e12, more than 2**40
+    # 3.6e9 bytes for each run, as in test_many.py: 1.44e12 for 400 runs, more than 2**40
     one = short(**{"sensors.interval": 2e-13, "sensors.contacts": [], "time.step": 1e-13})
     with pytest.raises(FileError, match=r"up to 1\.44e\+12 bytes\. The limit is"):
         gc.run_many([one] * 400, out=tmp_path / "study.h5")
@@ -268,14 +272,15 @@ def test_a_disk_that_fills_is_a_sentence_and_nothing_is_left(tmp_path, monkeypat
         words = r"h5(\.part)?: the file was not written \(\d+ bytes needed\)\. The disk is full"
         with pytest.raises(FileError, match=words):
             gc.run_many(finer, out=path, overwrite=True)
-        # what was computed before the disk was full can be resumed from
+        # the members that were computed before the disk was full can be used to resume
         assert path.read_bytes() == before
         assert set(left_in(folder)) <= {"study.h5", "study.h5.part"}
 
 
 @pytest.mark.long
 def test_memory_does_not_grow_with_the_number_of_members(tmp_path):
-    """10^4 chains of 70, 8 sensors x 1,000 samples: below 500 MB at the peak, in a process."""
+    """10^4 chains of 70 beads with 8 sensors and 1,000 samples: below 500 MB at the peak, in one
+    process."""
     code = """
 import sys, granchain as gc
 changes = {"snapshots": None, "sensors.contacts": [], "time.end": 2e-4}
@@ -290,5 +295,5 @@ print(ensemble[9_999].sensor_force.shape[0], peak)
 """
     code = code.replace("sys.argv[1]", repr(str(tmp_path / "study.h5")))
     samples, peak = map(int, answer(code).split())
-    # [kB]; 0.2 ms at the sampling interval that was asked for, 0.2 us, rounded to steps
+    # [kB]; 0.2 ms at the requested sampling interval of 0.2 us, rounded to steps
     assert samples > 800 and peak < 500_000

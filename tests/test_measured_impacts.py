@@ -1,4 +1,4 @@
-"""Laws against measured impacts: the folders, what was computed of them, what is refused."""
+"""Laws and measured impacts: the folders, the computed values, and refused folders."""
 
 import csv
 import math
@@ -30,7 +30,7 @@ HARDNESSES = [f"D {hardness} HV" for hardness in (200, 300, 400, 500, 600, 700, 
 
 
 def by_case(one, quantity="restitution"):
-    """Computed numbers of a law, by case."""
+    """Return computed numbers of a law, by case."""
     return {
         row.measured.case: row.computed for row in one.rows if row.measured.quantity == quantity
     }
@@ -44,8 +44,8 @@ def test_the_diameters_agree_with_the_printed_depths_but_where_a_misprint_is_nam
     )
     rows = [row for row in read_impacts(STEEL).rows if row.quantity == "contact_diameter"]
     for row, depth, said in zip(rows, depths, printed, strict=True):
-        # depth = d^2/(8 R): a cap of the ball; its digits are whole micrometres, those of the
-        # diameter hundredths of a millimetre
+        # depth = d^2/(8 R) of a cap of the ball; depths are rounded to micrometres, and diameters
+        # to hundredths of a millimetre
         cap = [
             (row.measured + off) ** 2 / (8.0 * row.stated["effective_radius"])
             for off in (-5e-6, 5e-6)
@@ -55,8 +55,8 @@ def test_the_diameters_agree_with_the_printed_depths_but_where_a_misprint_is_nam
     assert [row.case for row in rows if row.doubt] == ["D 600 HV", "C 800 HV"]
 
 
-# Computed once by an engine of November 2026, rms of e over the seven points with the best ratio of
-# hardness to yield stress; digits as they were written down.
+# Computed once by an engine of November 2026: rms of e over the seven points, with the best ratio
+# of hardness to yield stress, to the digits shown.
 FITTED = {
     "du-wang": (0.012, 2.51),
     "burgoyne-daraio": (0.017, 2.49),
@@ -71,7 +71,8 @@ FAST = ("ma-liu",)
 
 
 def of_laws(names):
-    """Each law; but for a few, whose loops other tests compile too, among the long tests."""
+    """Return each law; the long set has all laws, the short set has laws whose loops other tests
+    compile."""
     return [pytest.param(name, marks=() if name in FAST else pytest.mark.long) for name in names]
 
 
@@ -87,11 +88,11 @@ def test_the_fitted_ratio_of_a_law_comes_out_as_it_did(law, figure):
     off = [row.computed - row.measured.measured for row in fitted]
     assert len(off) == len(HARDNESSES)
     assert one.rms == pytest.approx(math.sqrt(np.mean(np.square(off))), rel=1e-12)
-    # no rate: D and D+15 have one energy; the time step leaves 1e-6
+    # without a rate, D and D+15 have the same energy; the time step leaves 1e-6
     for block in ("hard", "soft"):
         ratio_of_speeds = computed[f"D {block} block"] / computed[f"D+15 {block} block"]
         assert ratio_of_speeds == pytest.approx(1.0, abs=2e-6)
-    # The status of the law reports the result.
+    # The status of the law contains the result.
     found = re.search(
         r"rms error ([\d.]+) of e with the best ratio of hardness to yield stress, ([\d.]+)",
         laws()[law].status,
@@ -109,7 +110,7 @@ def test_a_law_outside_its_range_says_so_and_is_not_extrapolated():
     soft, *others = (row for row in rows if row.measured.case in HARDNESSES)
     assert soft.measured.case == "D 200 HV" and soft.computed is None and law in soft.problem
     assert found.laws[law].rms is None and found.ranking == []
-    # what its status says of the others: e too low by
+    # the statuses of the other laws: e is too low by this much
     told = re.search(r"e too low by ([\d.]+) to ([\d.]+) from 300 HV on", laws()[law].status)
     off = [round(-row.residual, 2) for row in others]
     assert (min(off), max(off)) == tuple(map(float, told.groups()))
@@ -183,7 +184,7 @@ def test_plain_data_has_one_row_for_each_measured_number_and_the_reason_for_no_f
     assert answer.variables["ma-liu.yield_stress_ratio"].unit == "1"
     with (STEEL / "impacts.csv").open() as file:
         rows = list(csv.DictReader(file))
-    # a value in the column of its quantity, and none in the others
+    # a value in the column of its quantity, and no value in the others
     names = found["case_name"], found["quantity"], found["restitution_measured"]
     for found_row, row in zip(zip(*names, strict=True), rows, strict=True):
         measured = float(row["measured"]) if row["quantity"] == "restitution" else None
@@ -193,7 +194,7 @@ def test_plain_data_has_one_row_for_each_measured_number_and_the_reason_for_no_f
     assert answer.variables["contact_diameter_computed"].unit == "m"
     problem = "nothing to fit: hertz does not use the yield stress"
     assert found["problem"] == ["", problem] == [one.problem for one in answer.laws.values()]
-    # the rows of a law are those of the folder
+    # the rows of a law equal those of the folder
     assert answer.rows == read_impacts(STEEL).rows
     assert [one.measured for one in answer.laws["ma-liu"].rows] == list(answer.rows)
 

@@ -1,4 +1,4 @@
-"""Mechanisms: geometry, equations of motion, order, energy, and the numbers of their sources."""
+"""Mechanisms: geometry, equations of motion, order, energy, and numbers from their sources."""
 
 import json
 import math
@@ -29,9 +29,10 @@ from granchain.mechanisms.setup import (
     surfaces_of,
 )
 
-# What the fitted laws come to in the second revolution, computed twice and independently for this
-# project's notes on cylinders and mechanisms, sec. 2: contact lost and found again [deg], largest
-# force of the first impact and of all [N], largest penetration [mm].
+# Results of the fitted laws in the second revolution, computed twice and independently for this
+# project's notes on cylinders and mechanisms, sec. 2: angles at which the contact is lost and
+# closes again [deg], largest force of the first impact and of all impacts [N], largest penetration
+# [mm].
 YOKE = {
     "johnson": (93.7, 105.8, 3986.0, 4409.0, 0.111),
     "radzimovsky": (94.6, 105.4, 3778.0, 4208.0, 0.118),
@@ -61,7 +62,7 @@ def checks(result):
 
 @pytest.fixture
 def plain(monkeypatch):
-    """The loop as plain Python: for a law that no other test compiles."""
+    """Run the loop as plain Python, for a law that no other test compiles."""
     monkeypatch.setattr(runs, "mechanism_loop", loop.plain_loop)
 
 
@@ -77,12 +78,12 @@ def test_surfaces_give_the_derivatives_of_their_overlaps(name, linkage):
 
     for t in np.linspace(0.001, 0.2, 17):
         motion = ideal(m.start + m.speed * t, m)
-        # beside the motion without play, on a side that changes
+        # relative to the motion without clearance, on a side that changes
         position = float(motion.position) + 2e-4 * math.cos(90.0 * t)
         at = np.array([position, float(motion.rod_angle) + 1e-3 * math.sin(70.0 * t), t])
         now = np.array(linkage.surfaces(*at[:2], pin_at(t, m), m))
         for k, step in enumerate(nudge * np.eye(3), start=1):
-            # central differences: rounding 1e-17/1e-7 on .1 m, curvature 1e-14 times 1e4 to 1e8/m2
+            # central differences: rounding 1e-17/1e-7 of .1 m, curvature 1e-14 times 1e4 to 1e8/m2
             slope = (overlaps(*(at + step)) - overlaps(*(at - step))) / (2.0 * nudge)
             assert slope == pytest.approx(now[:, k], abs=2e-6)
 
@@ -95,14 +96,15 @@ def test_the_slip_is_that_of_the_two_materials_in_contact():
     (surface,) = SLIDER_CRANK.surfaces(q0, q1, pin, m)
     centre = np.array([pin[0] + m.rod * math.cos(q1), pin[1] + m.rod * math.sin(q1)])
     normal = (centre - [q0, 0.0]) / np.hypot(*(centre - [q0, 0.0]))
-    # the journal's outermost point turns with the rod about the crank pin, the bearing slides
+    # the outermost point of the journal turns with the rod about the crank pin, and the bearing
+    # slides
     arm = centre + m.journal * normal - np.array(pin[:2])
     slip = np.array(pin[2:4]) + v1 * np.array([-arm[1], arm[0]]) - np.array([v0, 0.0])
     assert surface[4] * v0 + surface[5] * v1 + surface[6] == pytest.approx(
         slip @ [-normal[1], normal[0]], rel=1e-12
     )
     assert surface[1] * v0 + surface[2] * v1 + surface[3] == pytest.approx(slip @ normal, rel=1e-9)
-    # a jump of the force inside the contact moves the coordinates; a kink, and none, do not
+    # a jump of the force inside the contact changes the coordinates; a kink does not
     for found, moves in ((True, 1.0), (True, 0.0), (False, 1.0)):
         body = SimpleNamespace(inverse_mass=np.ones(2), **{name: np.zeros(2) for name in "qva"})
         clock, jump = SimpleNamespace(dt=1e-6, friction=0.0, external=0.0), (0.5, 10.0, 20.0)
@@ -113,7 +115,8 @@ def test_the_slip_is_that_of_the_two_materials_in_contact():
 def test_the_pin_leaves_the_arc_into_its_end_without_a_step():
     m = dimensions_of(gc.load_mechanism("scotch-yoke"))
 
-    # the same distance beyond the centre line at the arc's border, from the arc and the end
+    # the same distance beyond the centre line at the border of the arc, computed from the arc and
+    # from the end
     def deepest(angle):
         distance = m.rod + 3e-4
         pin = (-distance * math.cos(angle), distance * math.sin(angle), 0.0, 0.0, 0.0, 0.0)
@@ -125,8 +128,8 @@ def test_the_pin_leaves_the_arc_into_its_end_without_a_step():
 
 
 def newton_euler(case, stiffness):
-    """The slider-crank by Newton and Euler about the rod's mass centre, with Hertz's force
-    between journal and bearing, no friction."""
+    """Integrate the slider-crank with the equations of Newton and Euler about the centre of mass of
+    the rod, with Hertz's force between journal and bearing and without friction."""
     rod, r, w = case.rod, case.crank.length, case.crank.speed
     half = 0.5 * rod.length
 
@@ -138,8 +141,8 @@ def newton_euler(case, stiffness):
         offset = pin + rod.length * along - np.array([x, 0.0])
         distance = float(np.hypot(*offset))
         force = stiffness * max(distance - case.clearance, 0.0) ** 1.5 * offset / distance
-        # the unknown force R of the pin, and the rod's turning: m a_G = R - F, I spin' = -half
-        # across.(F + R), with a_G = -w^2 pin + half (spin' across - spin^2 along)
+        # the unknown force R of the pin, and the rotation of the rod: m a_G = R - F, I spin' =
+        # -half across.(F + R), with a_G = -w^2 pin + half (spin' across - spin^2 along)
         carried_part = rod.mass * (-w * w * pin - half * spin * spin * along)
         matrix = np.zeros((3, 3))
         matrix[:2, :2], matrix[:2, 2] = np.eye(2), -rod.mass * half * across
@@ -161,10 +164,10 @@ def test_a_slider_crank_moves_as_newton_and_euler_have_it(plain):
     y = [start.position + 5.02e-4, start.rod_angle, start.velocity, start.rod_speed]
     motion, y = newton_euler(case, surface.pair.hertz_stiffness), list(map(float, y))
     exact = solve_ivp(motion, (0.0, 0.004), y, "DOP853", rtol=1e-11, atol=1e-14, max_step=2e-5)
-    # contact, flight and contact again
+    # contact, flight, and contact again
     assert (result.contact_force == 0.0).any() and result.contact_force[0] > 0.0
     assert result.time[-1] == pytest.approx(0.004)
-    # the scheme's own error at this step is some 1e-6 of the speeds in the joint, .1 m/s
+    # at this step, the scheme has an error of about 1e-6 of the speeds in the joint, .1 m/s
     assert result.slider_position[-1] == pytest.approx(exact.y[0, -1], abs=1e-9)
     assert result.slider_velocity[-1] == pytest.approx(exact.y[2, -1], abs=2e-5)
 
@@ -176,7 +179,7 @@ def test_the_energy_ledger_closes(name):
     result = crank() if name == "slider-crank" else yoke("johnson")
     put_in = result.energy_kinetic[0] + np.abs(result.energy_external).max()
     assert residual_share(result.energy_residual, put_in).max() <= 1e-5
-    # the parts are there: the crank's work is not zero, and some of it is lost
+    # the terms are not zero: the crank does work, and some of it is dissipated
     assert np.abs(result.energy_external).max() > 0.1 * result.energy_kinetic.max()
     assert result.energy_viscous[-1] > 0.01 * np.abs(result.energy_external[-1])
     lost = result.energy_viscous + result.energy_plastic + result.energy_friction
@@ -184,21 +187,21 @@ def test_the_energy_ledger_closes(name):
     assert held - held[0] + lost - result.energy_external == pytest.approx(
         result.energy_residual - result.energy_clamp, abs=1e-12
     )
-    # friction never gives energy: half a revolution later the slip has the other sign
+    # friction never adds energy: half a revolution later the slip has the opposite sign
     if name == "slider-crank":
         assert np.diff(result.energy_friction).min() >= 0.0 and result.energy_friction[-1] > 0.0
 
 
 FRICTION = ["friction.coefficient=0.3", "friction.slip_begin=0.02", "friction.slip_full=0.04"]
 FRICTION.append("crank.start=0.9")
-# A crank angle at which the pin is farthest from the line, and contact with the outer track from
-# the start: beyond the clearance by the overlap that carries the force there, along the line from
-# the arc's centre.
+# The crank angle at which the pin is farthest from the line, with contact to the outer track from
+# the start: the distance exceeds the clearance by the overlap at which the contact carries the
+# force there, along the line from the centre of the arc.
 _LEAN = math.asin(0.05 * math.sin(-0.5410520681182421) / 0.06)
 WINDOWS = {
     "scotch-yoke": [f"start.slider_offset={(1e-4 + 3.2e-5) / math.cos(_LEAN)!r}", "time.end=0.004"],
     "slider-crank": ["start.slider_offset=5.0043e-4", "time.end=0.003"],
-    # the slip falls below slip_begin on the way
+    # the slip decreases below slip_begin during the motion
     "slider-crank with friction": [*FRICTION, "start.slider_offset=5.0025e-4", "time.end=0.003"],
 }
 
@@ -234,7 +237,7 @@ def test_plain_and_compiled_loops_agree(monkeypatch):
     slow = mechanism("scotch-yoke", *changes)
     assert slow.contact_force.max() > 1000.0
     for name in ("slider_velocity", "contact_force", "energy_viscous", "energy_external"):
-        # the sine of one library is not that of another to the last bit
+        # the sines of two libraries can differ in the last bit
         assert getattr(slow, name) == pytest.approx(getattr(fast, name), rel=1e-9, abs=1e-9)
 
 
@@ -263,10 +266,11 @@ def test_the_slider_crank_has_the_printed_digits():
     assert found["first yield, overlap d_y"] == pytest.approx(3.7576e-8, rel=1.5e-5)
     assert found["full plasticity, overlap d_p"] == pytest.approx(3.1751e-6, rel=2e-5)
     assert found["linear stiffness K_p"] == pytest.approx(6.044e7, rel=1e-4)
-    # from the same formulas, by hand: notes on cylinders and mechanisms, sec. 3
+    # from the same formulas, computed by hand: notes on cylinders and mechanisms, sec. 3
     assert found["first yield, force F_y"] == pytest.approx(0.4815, abs=5e-5)
     assert found["full plasticity, force F_p"] == pytest.approx(190.13, abs=5e-3)
-    # printed restitution and overlap at .5 m/s are of .0442 kg; the slider's is another
+    # the printed restitution and overlap at .5 m/s are those for .0442 kg; the mass of the slider
+    # differs
     given, joint = vars(case.law_inputs()), case.joint
     sides = joint.bearing_material, joint.journal_material
     for mass, restitution in ((0.04423, 0.5385), (case.slider.mass, 0.4154)):
@@ -291,7 +295,8 @@ def test_the_yoke_loses_and_finds_contact_where_it_should(law):
 
 @pytest.mark.long
 def test_the_laws_themselves_come_to_what_their_fits_do():
-    """Johnson's law for 1 mm of pin, as fitted in table 11: same gap and forces but for 2 %."""
+    """Johnson's law for 1 mm of pin, as fitted in table 11: the same gap, and forces equal within 2
+    %."""
     found, fitted = checks(mechanism("scotch-yoke", "force.form=law")), checks(yoke("johnson"))
     assert found["contact lost at"] == pytest.approx(fitted["contact lost at"], abs=1.0)
     assert found["largest force"] == pytest.approx(fitted["largest force"], rel=0.05)
@@ -311,17 +316,17 @@ def test_a_clearance_gives_the_results_of_the_radius_that_follows(name, clearanc
     assert by_clearance == by_radius and by_clearance.sha256 == by_radius.sha256 != base.sha256
     results = [gc.run_mechanism(case) for case in (by_radius, by_clearance)]
     assert results[0].data_sha256 == results[1].data_sha256
-    # both numbers are complete, and the resolved case has the radius only
+    # both numbers are given, and the resolved case contains only the radius
     for case in (by_radius, by_clearance):
         assert entry_at(dict(case), clearance)[0] == pytest.approx(3e-4, rel=1e-9)
         assert entry_at(case.resolved(), clearance)[0] is None
         (key,) = radius
         assert entry_at(case.resolved(), key)[0] == radius[key]
         assert value_at(case, clearance) == pytest.approx(3e-4, rel=1e-9)
-    # the later of two changes counts, here and on the command line
+    # the later of two changes is used, here and on the command line
     assert base.replace({clearance: 1e-4}).replace(radius) == by_radius
     assert gc.load_mechanism(name, ["time.end=0.01", f"{clearance}=3e-4"]) == by_radius
-    # equal within rounding, both may be there
+    # both may be given if they are equal within rounding
     assert base.replace({clearance: 3e-4, **radius}) == by_radius
 
 
@@ -359,7 +364,7 @@ YOKES, CRANK = "scotch-yoke", "slider-crank"
 
 
 def told(command, target, capsys):
-    """Exit code and error output of a mechanism that shall not be written."""
+    """Return exit code and error output for a mechanism that must not be written."""
     name, *changes = command.split()
     sets = [part for change in changes for part in ("--set", change)]
     code, said = obey(["mechanism", name, *sets, "--out", str(target)]), capsys.readouterr()
@@ -383,7 +388,7 @@ def test_mistakes_of_a_mechanism_are_told_in_one_pass():
 
 def test_a_run_that_fails_says_so_and_writes_nothing(plain, capsys, tmp_path):
     for command, words in (
-        # Kogut and Etsion end at 110 critical overlaps
+        # the law of Kogut and Etsion ends at 110 critical overlaps
         (
             f"{CRANK} contact.law=kogut-etsion time.end=0.0125 time.step=fast "
             "friction.coefficient=0",
@@ -443,7 +448,7 @@ def test_every_law_moves_the_slider(name, plain):
     try:
         result = mechanism(CRANK, *changes, *needed)
     except GranchainError as error:
-        # their ranges of hardness and overlap are those of hard spheres
+        # the ranges of hardness and overlap in these laws are those of hard spheres
         assert name in ("jackson-green", "kogut-etsion"), error
         return
     put_in = result.energy_kinetic[0] + np.abs(result.energy_external).max()

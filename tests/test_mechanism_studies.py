@@ -1,4 +1,4 @@
-"""Studies of mechanisms: sweeps, gradients, and optima over the keys of their cases."""
+"""Studies of mechanisms: sweeps, gradients, and optimal designs over the keys of their cases."""
 
 from itertools import pairwise
 
@@ -38,7 +38,7 @@ def test_the_measures_are_those_of_the_samples():
     known = {"largest_contact_force": force.max(), "impacts": closed}
     known["largest_acceleration"] = max(abs(result.slider_acceleration))
     assert result.case.measure(result) == numbers_of_mechanism(result) == known
-    # a contact that is closed at the start is not an impact
+    # a contact that is closed at the start is not counted as an impact
     closed_at_start = gc.run_mechanism(
         crank(**{"start.slider_offset": 5.0e-4 + 5e-7, "time.end": 1e-4})
     )
@@ -109,7 +109,7 @@ def test_what_a_sweep_of_a_mechanism_rejects():
 
 @pytest.mark.long
 def test_a_gradient_of_a_mechanism_is_the_slope_of_its_runs():
-    # every step is recorded, whatever the interval of the samples
+    # every step is recorded, for any sampling interval
     case = crank(**{"contact": {"law": "hertz"}, "friction": None, "record.interval": 1e-3})
     case = case.replace({"time.end": 0.012})
     keys = [CLEARANCE, "crank.speed"]
@@ -132,7 +132,7 @@ def test_a_gradient_of_a_mechanism_is_the_slope_of_its_runs():
             apart = 1e-3 * start[key]
             ends = [largest(key, start[key] + sign * apart) for sign in (1.0, -1.0)]
             slope = (ends[0] - ends[1]) / (2.0 * apart)
-            # samples miss the maximum of the cubic by some 1e-6 of it, of 2e-3 of the number
+            # samples miss the maximum of the cubic by about 1e-6 of it, for a value of 2e-3
             assert gradient[key] == pytest.approx(slope, rel=2e-2)
     by_function = gc.gradient(case, lambda result: result.slider_velocity[-1], "crank.start",
                               error=False, scale={"crank.start": 1.0})  # fmt: skip

@@ -16,8 +16,8 @@ from granchain.engine.setup import at_rest
 from granchain.errors import GranchainError, RunError
 from granchain.two_body import contact_of_two, law_inputs, two_bodies
 
-# Density [kg/m3], Young's modulus [GPa], Poisson's ratio, yield stress [MPa]: our choice of round
-# ranges about those that Ashby, Materials Selection in Mechanical Design, tabulates.
+# Density [kg/m3], Young's modulus [GPa], Poisson's ratio, and yield stress [MPa]: our choice of
+# round ranges, near those in Ashby, Materials Selection in Mechanical Design.
 METALS = {
     "steel": ((7600.0, 8100.0), (189.0, 217.0), (0.27, 0.31), (170.0, 2000.0)),
     "cast iron": ((7050.0, 7250.0), (165.0, 180.0), (0.26, 0.28), (200.0, 800.0)),
@@ -28,15 +28,16 @@ METALS = {
     "magnesium": ((1700.0, 2000.0), (42.0, 47.0), (0.28, 0.30), (65.0, 410.0)),
     "lead": ((10000.0, 11400.0), (12.5, 15.0), (0.42, 0.45), (8.0, 14.0)),
 }
-# Hardness over yield stress: Tabor 1951, The Hardness of Metals, about 3.
+# Hardness over yield stress: about 3 in Tabor 1951, The Hardness of Metals.
 HARDNESS = (2.8, 3.2)
-# Radii of bodies [m], lengths of cylinders in radii, radius differences of internal pairs [m]
-# (those that the laws of Pereira et al. were fitted for), speeds [m/s].
+# Radii of bodies [m], lengths of cylinders over radii, radius differences of internal pairs [m]
+# (the range to which Pereira et al. fitted their laws), and speeds [m/s].
 RADII, LENGTHS, CLEARANCES, SPEEDS = (0.5e-3, 25e-3), (0.5, 5.0), (5e-6, 10e-3), (0.01, 20.0)
-# Ranges of a law's inputs. A restitution of 0.001 takes 2e6 steps.
+# Ranges of a law's inputs. For a restitution of 0.001, an impact takes 2e6 steps.
 DRAWN = {"restitution": (0.1, 0.99), "exponent": (1.0, 3.0), "psi": (2.6, 3.0), "xi": (8.0, 20.0)}
 DRAWN |= {"q": (2.0, 4.0)}
-# Fraction of the step that "auto" takes, and how far the largest overlap's energy is then wrong.
+# Fraction of the automatic step, and the relative error of the energy at the largest overlap that
+# it causes.
 REFINE, WRONG = 0.15, 0.02
 MESSAGE = re.compile(r"[^:]+: [^:]+[.] [A-Z][^:]+[.] [A-Z][^:]+[.]")
 
@@ -46,7 +47,7 @@ def log_uniform(rng, low, high):
 
 
 def metal(rng):
-    """A random metal, with its compliance (1 - nu^2)/E."""
+    """Return a random metal with its compliance (1 - nu^2)/E."""
     density, young, poisson, yielding = METALS[rng.choice(list(METALS))]
     body = SimpleNamespace(
         density=rng.uniform(*density),
@@ -60,7 +61,7 @@ def metal(rng):
 
 
 def random_pair(rng, cylinders, internal):
-    """Two bodies of random metals; of an internal pair the outer one does not move."""
+    """Return two bodies of random metals; the outer body of an internal pair is fixed."""
     one, two = metal(rng), metal(rng)
     radius_1, radius_2 = log_uniform(rng, *RADII), log_uniform(rng, *RADII)
     length = log_uniform(rng, *LENGTHS) * radius_2
@@ -84,8 +85,9 @@ def random_pair(rng, cylinders, internal):
 
 
 def fitted_numbers(pair):
-    """Inputs of Vu-Quoc and Zhang, as those of the steel beads: yield at a pressure of 1.6 s_y, a
-    mean pressure of 2.8 s_y at 51.5 times that force, and at large forces."""
+    """Return inputs of Vu-Quoc and Zhang's law that follow from conditions on the steel beads:
+    yield at a pressure of 1.6 s_y, and a mean pressure of 2.8 s_y at 51.5 times this force and at
+    large forces."""
     radius, modulus, strength = pair.effective_radius, pair.effective_modulus, pair.yield_stress
     first = math.pi**3 * radius**2 * (1.6 * strength) ** 3 / (6.0 * modulus**2)
     force = 51.5 * first
@@ -95,7 +97,8 @@ def fitted_numbers(pair):
 
 
 def random_inputs(rng, law, pair, speed):
-    """Values within the law's limits, scaled to the overlap and the force of Hertz's impact."""
+    """Return random values within the law's limits, scaled by the overlap and the force of Hertz's
+    impact."""
     if law.name == "vu-quoc-zhang":
         return fitted_numbers(pair)
     overlap = (1.25 * pair.effective_mass * speed**2 / pair.hertz_stiffness) ** 0.4
@@ -123,7 +126,7 @@ def is_cylinder(law):
 
 
 def random_impact(rng, law):
-    """A law's pair, inputs and speed; every second pair of cylinders is internal."""
+    """Return pair, inputs and speed for a law; half of the pairs of cylinders are internal."""
     cylinders, speed = is_cylinder(law), log_uniform(rng, *SPEEDS)
     choice = any(quantity.name == "contact" for quantity in law.inputs)
     internal = cylinders and (not choice or rng.random() < 0.5)
@@ -133,7 +136,8 @@ def random_impact(rng, law):
 
 
 def energy_share_of_limit(law, pair, speed, inputs):
-    """Loading work up to the largest overlap that the law or the radius allows, over m v^2/2."""
+    """Return the largest overlap that the law or the radius allows, and the loading work up to it
+    divided by m v^2/2."""
     contacts = contact_of_two(law, two_bodies(pair, speed), pair, law_inputs(law, inputs, speed))
     c = tuple(contacts.c[:, 1].tolist())
     limit = min(law.overlap_limit(c), float(contacts.limits[1]))
@@ -142,7 +146,8 @@ def energy_share_of_limit(law, pair, speed, inputs):
 
 
 def refusals(law, count, **more):
-    """How many of some random impacts are refused, each of which must reach the limit."""
+    """Return the number of random impacts that are refused, after a check that each of them reaches
+    the limit."""
     rng = np.random.default_rng(zlib.crc32(law.name.encode()))
     refused = 0
     for _ in range(count):
@@ -157,7 +162,7 @@ def refusals(law, count, **more):
             assert f"{limit:.6g} m" in str(error)
             refused += 1
         else:
-            # as printed, some laws return more energy than they took
+            # with as_printed, some laws return more energy than they received
             assert 0.0 < found.restitution < (math.inf if more else 1.0 + WRONG)
             if not found.model.uses_rate:
                 limit, share = energy_share_of_limit(law, pair, speed, inputs)
@@ -168,7 +173,7 @@ def refusals(law, count, **more):
 @pytest.mark.usefixtures("plain_loop", "plain_scans")
 @pytest.mark.parametrize("name", sorted(laws()))
 def test_a_law_refuses_three_random_metal_pairs_only_beyond_its_limit(name):
-    # the search for windows of the energy guard takes seconds
+    # the search for windows of the energy guard takes several seconds
     guarded = any(quantity.name == "as_printed" for quantity in laws()[name].inputs)
     refusals(laws()[name], 3, **({"as_printed": True} if guarded else {}))
 

@@ -1,5 +1,5 @@
-"""Walls that the contact force moves: order, energy balance, an integration of the tests' own, and
-bit-identical results."""
+"""Walls that the contact force moves: order, energy balance, comparison with another integration,
+and bit-identical results."""
 
 import math
 from dataclasses import replace
@@ -36,7 +36,7 @@ END = 4e-5
 
 
 def motion(case, steps):
-    """Velocity of the first bead [m/s], and its displacement [um], at the end."""
+    """Return the velocity of the first bead [m/s] and its displacement [um] at the end."""
     result = gc.run(case.replace(**{"time.step": END / steps, "time.force_step": True}))
     return np.array([result.final_velocity[0], 1e6 * result.final_displacement[0]])
 
@@ -44,7 +44,7 @@ def motion(case, steps):
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law["law"])
 def test_order_is_two_at_every_end(law, end):
-    # The onset is anywhere within a step. Stiff modes need shorter steps.
+    # The onset can be anywhere within a step. Stiff modes need shorter steps.
     changes, steps = [], np.array([250, 500, 1000, 2000]) * (4 if end == "modes" else 1)
     for apart in 1e-7 * np.array([1.23, 1.69, 2.34, 2.71, 3.45, 3.82, 4.1, 4.77, 5.2, 5.9]):
         case = chain_between(
@@ -58,7 +58,7 @@ def test_order_is_two_at_every_end(law, end):
 
 @pytest.mark.plain
 def test_onset_speed_at_a_plate_is_that_of_the_bead(plain_loop):
-    # The plate is at rest before the contact, which begins anywhere within a step.
+    # The plate is at rest before the contact begins, anywhere within a step.
     for apart in (1.1e-7, 1.24e-7, 1.45e-7):
         case = chain_between(
             "free", PLATE, FLORES, 1, initial={"velocity": [1.0], "displacement": [-apart]},
@@ -68,7 +68,8 @@ def test_onset_speed_at_a_plate_is_that_of_the_bead(plain_loop):
 
 
 def advanced(case, steps, like=None):
-    """Return the state of a case after some steps of 20 ns, with the contacts of another case."""
+    """Return the state of a case after several steps of 20 ns, with the contacts of another
+    case."""
     chain, contacts, _ = prepare(case)
     if like is not None:
         other, n = prepare(like)[1], chain.n_bodies
@@ -84,7 +85,7 @@ def advanced(case, steps, like=None):
 @pytest.mark.plain
 @pytest.mark.parametrize("law", [TSUJI, MA_LIU, KOGUT, LEE_WANG], ids=lambda law: law["law"])
 def test_a_mass_at_the_end_moves_like_a_bead(law, plain_loop):
-    # With the coefficients of the contact of two beads, jumps of the force within a contact too.
+    # The contacts have the coefficients of two beads, and the force can jump within a contact.
     initial = {"velocity": [0.4, 0.0], "displacement": [-1.1e-8, 0.0]}
     two = chain_between("free", "free", law, initial=initial)
     mass = float(chain_of(two).mass[0])
@@ -108,7 +109,7 @@ def check_against_integration(seed):
     assert energy_balance(result).largest_residual < 3e-5
 
 
-# Seed 2 draws a strong damping: at the automatic step its error is above 1e-4.
+# Seed 2 draws a strong damping, with an error above 1e-4 at the automatic step.
 ABOVE = pytest.param(2, marks=pytest.mark.xfail(reason="tsuji at restitution 0.557: 1.06e-4"))
 
 
@@ -134,7 +135,7 @@ def test_energies_of_ends_close_the_balance(law, plain_loop):
     result = gc.run(case)
     balance = energy_balance(result)
     assert balance.largest_residual < 2e-4 and balance.elements > 0.0
-    # drag takes the rest
+    # drag dissipates the remaining energy
     assert 0.0 < result.energy_radiated[-1] < result.energy_elements_viscous[-1]
     finer = energy_balance(gc.run(case.replace(**{"time.step": 0.5 * result.time_step})))
     assert finer.largest_residual < 0.5 * balance.largest_residual
@@ -144,12 +145,12 @@ def test_energies_of_ends_close_the_balance(law, plain_loop):
     assert result.resonator_displacement.shape == (16, 3)
     assert result.resonator_displacement[-1] == pytest.approx(result.final_resonator_displacement)
     assert "energy_radiated" not in gc.run(chain_between("wall", "wall", HERTZ)).variables
-    # with no other dashpots, the plate takes all of it
+    # with no other dashpots, the plate takes all of the energy
     alone = chain_between("free", PLATE, law, 1, time={"end": 1e-5})
     result = gc.run(alone)
     assert result.energy_radiated[-1] > 0.0
     assert result.energy_radiated == pytest.approx(result.energy_elements_viscous, rel=1e-14)
-    # the momentum that it takes is its displacement times its impedance
+    # the momentum of the plate is its displacement times its impedance
     state = advanced(alone, 600)
     lost = state.chain.mass[0] * (1.0 - state.bodies.v[1])
     assert lost > 0.5 * state.chain.mass[0]
@@ -210,7 +211,7 @@ def test_ends_limit_the_step(plain_loop):
         )  # fmt: skip
         with pytest.raises(RunError, match="stability limit"):
             gc.run(loose)
-    # a contact with a moving mass counts like that of two beads, and with a plate once
+    # a contact with a moving mass counts as two beads, and a contact with a plate counts once
     weights = [advanced(chain_between(PLATE, MASS, HERTZ), 1).contacts.endwise[k] for k in (0, 2)]
     assert weights == [1.0, 2.0]
     dashpot = prepare(chain_between("free", {"mass": 1e-3, "damping": 1e4}, HERTZ))[2]
@@ -262,7 +263,7 @@ def test_a_run_continues_from_the_state_of_its_ends(plain_loop):
     names = ["final_displacement", "final_velocity", "final_resonator_displacement"]
     for name in names:
         assert getattr(after, name).tobytes() == getattr(unbroken, name).tobytes()
-    # with another step, and with another end on one side
+    # with another step, and with another end on the right side
     finer = gc.run(until.replace(**{"initial": begun, "time.step": 0.5 * dt}))
     for name, error in zip(names, (1e-10, 2e-4, 1e-10), strict=True):
         assert getattr(finer, name) == pytest.approx(getattr(unbroken, name), abs=error)

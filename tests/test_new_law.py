@@ -1,4 +1,4 @@
-"""A new law needs the files that CONTRIBUTING lists, and no other."""
+"""A new law requires the files that CONTRIBUTING lists, and no other files."""
 
 import os
 import re
@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 NAME, MODULE = "template-spring", "template_spring"
-# What its author writes: class, equation, test, and a line of the changelog.
+# Files that the author of a law writes: class, equation, test, and an entry in the changelog.
 LAW = '''"""Template spring: a linear spring."""
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ from granchain.contact import laws
 def test_the_force_is_proportional_to_the_overlap():
     assert laws()["template-spring"].force(2e-6, 0.0, (1e7,), ()) == 20.0
 '''
-# Tests that enumerate the laws, and so find what the list lacks.
+# Tests that check all laws, and therefore detect files that are missing in the list.
 GUARDS = (
     "tests/test_case_schema.py", "tests/test_certified.py", "tests/test_citation.py",
     "tests/test_equations.py", f"tests/test_{MODULE}.py", "tests/test_law_pages.py",
@@ -74,7 +74,7 @@ GUARDS = (
 
 
 def listed():
-    """Files that CONTRIBUTING lists for the law, and how each changes."""
+    """Return the files that CONTRIBUTING lists for a law, with the change to each."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     table = text[text.index("A new law `my-law` needs") : text.index("A law may also join")]
     table = table.replace("my_law", MODULE).replace("my-law", NAME)
@@ -82,7 +82,7 @@ def listed():
 
 
 def contents(folder):
-    """Content of every file of a tree."""
+    """Return the contents of every file in a folder."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in folder.rglob("*")

@@ -1,4 +1,4 @@
-"""Objects in notebooks: tables with units, text that stays text, and a line of progress."""
+"""Objects in notebooks: tables with units, text that is escaped, and a line of progress."""
 
 import io
 import re
@@ -17,7 +17,7 @@ ATTACK = '<script>alert("x")</script><img src=x onerror=alert(1)> & {striker.spe
 
 
 class Tags(HTMLParser):
-    """The tags of a piece of HTML, each closed; what stands between them."""
+    """The tags of a piece of HTML, which must all be closed, and the text between them."""
 
     def __init__(self, text):
         super().__init__(convert_charrefs=True)
@@ -44,7 +44,8 @@ ALLOWED = {"div", "b", "table", "tr", "td", "th", "thead", "details", "summary",
 
 
 def read(shown):
-    """What a notebook shows of an object: only tables and text."""
+    """Return the tags and text that a notebook shows for an object, which may only contain tables
+    and text."""
     found = Tags(shown._repr_html_())
     assert found.seen <= ALLOWED
     return found
@@ -58,7 +59,7 @@ def test_a_case_shows_its_text():
     assert "<script>" in found.text
     for words in ("radius = 0.00238", "speed = 1.77", "psi = 2.84", "yield_stress = 900000000.0"):
         assert words in found.text
-    # long lines are short
+    # long lines are shortened
     many = read(CASE.replace(**{"chain.beads": 300, "chain.gap_added": [0.0] * 299}))
     assert "gap_added = [0.0, 0.0," in many.text and max(map(len, many.text.split("\n"))) <= 170
     assert ATTACK in repr(CASE) and "\n" not in repr(CASE)

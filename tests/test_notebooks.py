@@ -1,4 +1,4 @@
-"""Every notebook runs, asserts what it claims, and is the text that its .ipynb shows."""
+"""Every notebook runs and passes its assertions, and its .ipynb file has the same text."""
 
 import sys
 from pathlib import Path
@@ -13,7 +13,8 @@ import run as notebooks  # noqa: E402
 sys.path.remove(str(FOLDER))
 
 
-# some seconds each; one half a minute: it compiles a law twice, with its certificate
+# each takes several seconds; one takes half a minute because it compiles a law twice, with its
+# certificate
 @pytest.mark.long
 @pytest.mark.parametrize("name", notebooks.names())
 def test_a_notebook_runs_and_its_claims_hold(name, tmp_path):
@@ -33,7 +34,7 @@ def test_the_notebook_for_reading_has_the_text_and_was_run_and_ends_with_what_it
     outputs = [output for cell in code for output in cell.outputs]
     assert any("image/png" in output.get("data", {}) for output in outputs)
     assert not any(output.output_type == "error" for output in outputs)
-    # a warning would show a path of the machine that ran it
+    # a warning would show a path of the computer that ran the notebook
     assert not any(output.get("name") == "stderr" for output in outputs), advice
-    # figures of 150 dots an inch, as in the gallery, and no larger
+    # figures have at most 150 dots per inch, as in the gallery
     assert (FOLDER / f"{name}.ipynb").stat().st_size < 800_000

@@ -1,4 +1,4 @@
-"""What Numba does not promise to keep: used where it is there, and not needed for the numbers."""
+"""Private features of Numba: they are used where they exist, and results do not depend on them."""
 
 import ast
 import pickle
@@ -20,14 +20,15 @@ from granchain.jit import compile as jit_compile
 from granchain.jit.accessors import ByAddress, by_address, gatherer, rows_from, store_rows
 from granchain.jit.compile import VECTOR, compiled, frozen, rows, shared
 
-# Numba's names that its manual does not promise: outside numba, numba.extending, numba.types, and
-# numba.core.errors; and options that its manual does not list (it lists forceinline since 0.62).
+# Names that Numba's manual does not document, outside numba, numba.extending, numba.types, and
+# numba.core.errors, and options that it does not list (it lists forceinline since 0.62).
 MOST_PRIVATE_NAMES = 5
 UNLISTED_OPTIONS = {"no_cpython_wrapper", "no_cfunc_wrapper", "no_rewrites"}
 
 
 def private_names():
-    """Names of Numba and llvmlite in granchain that may change with the next Numba."""
+    """Return names of Numba and llvmlite in granchain that can change with the next version of
+    Numba."""
     names = set()
     texts = [file.read_text() for file in Path(granchain.__file__).parent.rglob("*.py")]
     for text in (text for text in texts if re.search("numba|llvmlite|no_rewrites|no_c", text)):
@@ -49,16 +50,17 @@ def test_few_names_of_numba_may_change_with_its_next_version():
     assert len(private_names()) <= MOST_PRIVATE_NAMES, sorted(private_names())
 
 
-# Instructions that take the square root of several doubles at once: SSE2's and AVX's (Intel 64 and
-# IA-32 manual, vol. 2, SQRTPD), and Arm's (FSQRT, vector), with the registers that they work on.
+# Instructions that compute the square root of several doubles at once: those of SSE2 and AVX (Intel
+# 64 and IA-32 manual, vol. 2, SQRTPD) and of Arm (FSQRT, vector), with their registers.
 INTEL, ARM = r"\bv?sqrtpd\s+.*%(?:x|y|z)mm", r"\bfsqrt(?:\.2d)?\s+v"
 PACKED_ROOT = {"x86_64": INTEL, "AMD64": INTEL, "aarch64": ARM, "arm64": ARM}
 
 
 def assembly(name):
-    """LLVM's code of a law's loop, and the assembly that it becomes on this machine."""
+    """Return LLVM's code of a law's loop, and its assembly on this computer."""
     files = run_row(steel_row(12), name, 2e-6).loop._cache._cache_file
-    # as it was saved: first its library: name, kind, machine code and LLVM's bitcode, optimised
+    # the saved form of the library begins with name, kind, machine code, and LLVM's optimised
+    # bitcode
     library, *_ = pickle.loads(Path(files._data_path(files._data_name(1))).read_bytes())
     _, _, (_, bitcode) = library
     module = llvm.parse_bitcode(bitcode)
@@ -74,7 +76,7 @@ def assembly(name):
 )
 def test_the_sweep_of_hertz_takes_its_roots_in_whole_vectors():
     code, instructions = assembly("hertz")
-    # in the sweep, and in the forces of a step at which more is asked
+    # in the sweep, and in the forces of a step that needs more values
     assert len(re.findall(rf"call <{VECTOR} x double> @llvm\.sqrt\.v{VECTOR}f64", code)) >= 2
     assert len(re.findall(PACKED_ROOT[platform.machine()], instructions)) >= 2
 
@@ -108,7 +110,7 @@ def test_rows_are_named_in_compiled_code_as_in_plain_python(jit):
         named = view(table)
         for k in range(named.listed.size):
             total[0] += named.active[k] * named.listed[k]
-        # of the table itself, not a copy
+        # the table itself, not a copy
         from_second = rows_from(named, 1)
         from_second.changed[0] = 75 + from_second.changed.size
 
@@ -151,7 +153,7 @@ def test_arrays_that_are_held_are_those_that_were_given(jit):
     drives = fields.Followed(one, two)
     compiled(loop)(drives)
     assert one.tolist() == [0.0, 6.0, 2.0]
-    # handed by its address
+    # passed by its address
     kind = numba.typeof(drives)
     handed = default_manager[ByAddress(kind.types, kind.instance_class)].get_value_type()
     assert handed == default_manager[kind].get_value_type().as_pointer()
@@ -159,7 +161,7 @@ def test_arrays_that_are_held_are_those_that_were_given(jit):
 
 @pytest.mark.plain
 def test_a_law_s_power_is_compiled_with_the_bits_of_plain_python(jit):
-    # with all three functions that take a double apart
+    # with all three functions that split a double
     def raise_each(x, y, out):
         for k in range(x.size):
             out[k] = elementary.power(x[k], y[k])

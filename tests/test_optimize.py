@@ -1,4 +1,4 @@
-"""The best design: a box's known corner, limits, what is refused."""
+"""Optimal designs: the known corner of a box, constraints, and refused inputs."""
 
 import functools
 import json
@@ -18,14 +18,14 @@ FACTORS = "chain.radius_factor"
 
 
 def row(**changes):
-    """Three steel beads, struck, before a wall."""
+    """Return a case with three steel beads and a striker, in front of a wall."""
     own = {"chain.beads": 3, "ends.right": "wall", "sensors.beads": [3], "sensors.contacts": []}
     own |= {"snapshots": None, "time.end": 1e-4, "time.step": "fast"}
     return gc.load_case("steel-chain-hertz").replace(**(own | changes))
 
 
 def sphere(result):
-    """A bowl over the radii, the lowest at factors of .9, 1.1 and 1."""
+    """Return a quadratic function of the radii, whose minimum is at factors of .9, 1.1 and 1."""
     factors = result.radius[1:] / 2.38e-3
     return float(((factors - [0.9, 1.1, 1.0]) ** 2).sum()) + 1.0
 
@@ -37,14 +37,15 @@ def test_what_is_found_is_where_it_is_known_to_be(figure):
     figure("optimize: distance of a bowl's lowest point, of the box", off / 0.6, at_most=1e-4)
     assert found.case.chain.radius_factor == tuple(found.values[FACTORS])
     assert (np.diff(found.history) < 0.0).all()
-    # the force on a bead in front of a wall grows with the speed: its lowest, and not less
+    # the force on a bead in front of a wall increases with the speed: the minimum is at the lowest
+    # speed
     slowest = gc.optimize(
         row(), ("peak", 2), {"striker.speed": (0.9, 2.0)}, generations=0, progress=False
     )
     assert slowest.values["striker.speed"] == pytest.approx(0.9, rel=1e-9)
-    # the smallest step of the box is that of its fastest striker
+    # the smallest step in the box is that of the fastest striker
     assert slowest.time_step == gc.run(row(**{"striker.speed": 2.0})).time_step
-    # Hertz without gaps: forces with the speed to the power of 6/5
+    # Hertz without gaps: forces are proportional to the speed to the power of 6/5
     assert slowest.value / slowest.start == pytest.approx((0.9 / 1.77) ** 1.2, rel=1e-4)
 
 
@@ -52,9 +53,9 @@ def test_the_force_on_a_wall_is_the_largest_of_its_contact():
     case = row()
     found = gc.gradient(case, "wall_force", "striker.speed", error=False)
     known = gc.run(case).contact_peak_force[-1]
-    # the largest at the steps, some hundred in the contact, is at most the force's own maximum
+    # the largest value at about a hundred steps of the contact is at most the maximum of the force
     assert known <= found.value <= known * (1.0 + 1e-3)
-    # Hertz without gaps: forces with the speed to the power of 6/5
+    # Hertz without gaps: forces are proportional to the speed to the power of 6/5
     assert found["striker.speed"] * 1.77 / found.value == pytest.approx(1.2, abs=1e-4)
     with pytest.raises(CaseError, match="needs a wall at the right end"):
         gc.gradient(row(**{"ends.right": "free"}), "wall_force", "striker.speed")
@@ -62,7 +63,7 @@ def test_the_force_on_a_wall_is_the_largest_of_its_contact():
 
 @pytest.mark.long
 def test_a_limit_holds_it_back(request):
-    # on the plane of factors that add up to 2.7 the lowest point is .1 below in each
+    # on the plane where the factors sum to 2.7, the minimum is .1 lower in each factor
     def whole(result):
         return float(result.radius[1:].sum() / 2.38e-3)
 
@@ -81,7 +82,7 @@ def test_a_limit_holds_it_back(request):
 
 @pytest.fixture
 def few_steps(monkeypatch):
-    """What is compared needs no end of the way down, and few designs."""
+    """A short search with few designs, which suffices for the comparison."""
     fewer = {"MOST_SEARCH_STEPS": 3, "DESIGNS": 2, "GAINS_OF_ROUNDS": (0.0,), "WITHOUT_SLOPES": 3}
     for name, few in fewer.items():
         monkeypatch.setattr(f"granchain.studies.design.{name}", few)
@@ -133,7 +134,7 @@ def test_what_cannot_be_searched_is_said():
 
 
 def test_a_run_that_ends_before_the_wave_has_passed_is_refused():
-    # of the case itself it has; of slower strikers not
+    # in the case itself it has passed, but not with slower strikers
     case = row(**{"time.end": 6.2e-5})
     with pytest.raises(CaseError, match="the wave has not passed bead 3"):
         gc.optimize(case, "peak", {"striker.speed": (0.01, 2.0)}, generations=1, progress=False)
@@ -176,15 +177,17 @@ def test_the_command_gives_what_the_call_gives(here, obeyed):
     )
 
 
-# The fastest last bead of four with gaps: in head-on impacts its speed is the striker's, times
-# 2 m_i/(m_i + m_(i + 1)) for each impact. In this box the largest product has equal mass ratios.
+# The fastest last bead of four beads with gaps: its speed after head-on impacts is that of the
+# striker times 2 m_i/(m_i + m_(i + 1)) for each impact. In this box, the product is largest for
+# equal mass ratios.
 LAST, RATIOS, SPEED = 0.125, 0.125**0.25, 4.0
 BOX = [(0.2, 1.2), (0.1, 1.0), (0.1, 1.0)]
 MASSES = [f"chain.mass_factor.{i}" for i in range(3)]
 
 
 def spaced(masses, step):
-    """A striker and four beads with gaps in which no two impacts overlap in time."""
+    """Return a case with a striker and four beads, with gaps so large that no two impacts overlap
+    in time."""
     own = {"chain.beads": 4, "chain.gap": 2e-4, "striker.speed": SPEED, "time.end": 1e-3 / SPEED}
     own |= {"ends.right": "free", "sensors.beads": [], "time.step": step}
     return row(**(own | {"chain.mass_factor": [*masses, LAST]}))
@@ -202,22 +205,22 @@ def test_a_local_search_reaches_the_optimum_of_a_closed_form(step):
         spaced([0.8, 0.5, 0.3], step), minus_last_speed, dict(zip(MASSES, BOX, strict=True)),
         generations=0, progress=False,
     )  # fmt: skip
-    # at "fast" a speed has an error of 1e-5
+    # at "fast", the speed has an error of 1e-5
     assert -found.value == pytest.approx(optimum, rel=2e-5)
     assert found.gain <= 5e-4 * optimum
-    # it has not looked elsewhere
+    # the search was local
     assert not found.converged and any("local search only" in said for said in found.messages)
     masses = [found.values[key] for key in MASSES]
     assert masses == pytest.approx([RATIOS, RATIOS**2, RATIOS**3], rel=0.05)
-    # as SciPy words it
+    # the message of SciPy
     assert any("SLSQP" in said and "terminated successfully" in said for said in found.messages)
     assert "converged" in found._repr_html_() and not found.as_dict()["converged"]
 
 
 @numba.njit
 def after_impacts(mass):
-    """Minus the speed of the last bead after all elastic impacts of points with these masses,
-    event by event; the contacts take no time."""
+    """Return minus the speed of the last bead after all elastic impacts of point masses, computed
+    impact by impact; an impact takes no time."""
     place, speed, clock = 2e-4 * (np.arange(5) - 1.0), np.zeros(5), 0.0
     # the striker touches the first bead
     place[0], speed[0] = 0.0, 1.0
@@ -238,7 +241,7 @@ def after_impacts(mass):
 
 @numba.njit
 def after_impacts_of(masses):
-    """The same of many designs (3, n)."""
+    """Return `after_impacts` for many designs (3, n)."""
     speeds = np.empty(masses.shape[1])
     for i in range(masses.shape[1]):
         mass = np.array([1.0, masses[0, i], masses[1, i], masses[2, i], LAST])
@@ -247,7 +250,8 @@ def after_impacts_of(masses):
 
 
 def longest_search(low, high, seed):
-    """The best masses in a box by a long differential evolution over impacts of points."""
+    """Return the best masses in a box, from a long differential evolution with impacts of point
+    masses."""
     found = differential_evolution(
         lambda x: after_impacts_of(x.reshape(3, -1)), list(zip(low, high, strict=True)), seed=seed,
         tol=1e-8, maxiter=200, popsize=20, polish=False, updating="deferred", vectorized=True,
@@ -257,7 +261,7 @@ def longest_search(low, high, seed):
 
 @functools.cache
 def random_boxes():
-    """Forty boxes and starts, each with the best masses of ten long searches."""
+    """Return forty boxes and starts, each with the best masses of ten long searches."""
     rng, boxes = np.random.default_rng(47), []
     for _ in range(40):
         low = rng.uniform(0.1, 0.6, 3)
@@ -283,12 +287,13 @@ def test_a_search_ends_at_the_best_of_long_searches_or_says_so(step):
             wrong.append((low, high, start, off))
     print(f"{step}: {near} of 40 within 0.1 %, {converged} converged")
     assert wrong == []
-    # a search that never converges would say nothing
+    # without this bound, a search that never converges would pass
     assert converged >= 30
 
 
 def test_a_local_search_that_misses_a_lower_value_elsewhere_says_so():
-    # box 5 of those above: the corner where this ends is a local optimum, far from a better one
+    # box 5 of those above: the search ends in a corner that is a local optimum, far from a better
+    # one
     low, high = [0.11289, 0.12539, 0.51417], [0.66919, 0.48195, 1.38154]
     over = dict(zip(MASSES, zip(low, high, strict=True), strict=True))
     start = spaced([0.38259, 0.38216, 1.0011], "fast")
@@ -301,7 +306,7 @@ def test_a_local_search_that_misses_a_lower_value_elsewhere_says_so():
 
 @pytest.mark.parametrize("agree", [True, False])
 def test_a_search_has_converged_only_if_two_populations_end_at_the_same_value(agree, monkeypatch):
-    # box 5 again: one population ends at the local optimum of the test above
+    # box 5 again: one population ends at the local optimum of the previous test
     low, high = np.array([[0.11289, 0.12539, 0.51417], [0.66919, 0.48195, 1.38154]])
     better = (np.array([0.66919, 0.1377, 0.51417]) - low) / (high - low)
     worse = (np.array([0.38259, 0.38216, 1.0011]) - low) / (high - low)

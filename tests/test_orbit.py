@@ -1,4 +1,4 @@
-"""Periodic orbits against a linear chain's closed form and the tests' own integration."""
+"""Periodic orbits against the closed form of a linear chain and against another integration."""
 
 import math
 
@@ -26,7 +26,7 @@ LINEAR = {"law": "kelvin-voigt", "restitution": 1.0, "stiffness": 1e7, "separati
 
 
 def row(amplitude=3e-7, **changes):
-    """Eight steel beads between two walls under 20 N, the left one shaken."""
+    """Return eight steel beads between two walls under 20 N, where the left wall is shaken."""
     return shaken_row(8, FREQUENCY, amplitude, DRAG, **{"ends.left.ramp": 1e-4} | changes)
 
 
@@ -67,7 +67,7 @@ def test_multipliers_of_equal_drag_have_the_modulus_of_the_scheme(contact, drag,
     dt, half = found.result.time_step, 0.5 * drag * found.result.time_step
     steps = round(found.period / dt)
     assert steps * dt == pytest.approx(1.0 / FREQUENCY, rel=1e-12)
-    # each step takes (1 - g dt/2)/(1 + g dt/2) of the volume of a mode's plane
+    # each step multiplies the area of a mode's plane by (1 - g dt/2)/(1 + g dt/2)
     known = ((1.0 - half) / (1.0 + half)) ** (0.5 * steps)
     assert np.abs(np.abs(found.multipliers) - known).max() <= 1e-10
     # ln((1 - x)/(1 + x)) = -2 (x + x^3/3 + ...): the decay is of order two in the step
@@ -79,7 +79,7 @@ def test_multipliers_of_equal_drag_have_the_modulus_of_the_scheme(contact, drag,
 
 
 def paired(values, known):
-    """The values in the order of those that they are nearest to."""
+    """Return the values in the order of their nearest known values."""
     return values[linear_sum_assignment(np.abs(values - known[:, None]))[1]]
 
 
@@ -102,7 +102,7 @@ def test_an_orbit_and_its_multipliers_are_those_of_a_variational_integration(law
     assert not found.opens.any() and not finer.opens.any()
     state, known = orbit_by_integration(case, found, 1e-12)
     coarse, fine = (paired(one.multipliers, known) for one in (found, finer))
-    # Verlet's own error of the phase of the fastest mode over a period
+    # the error of Verlet's scheme in the phase of the fastest mode over a period
     fastest = 2.0 * math.pi * gc.modes(case).frequencies[-1]
     own = fastest * found.period * (fastest * dt) ** 2 / 24.0
     assert np.abs(coarse - known).max() <= min(1.5 * own, within)
@@ -120,11 +120,11 @@ def test_a_run_from_the_orbit_closes_and_its_guess_needs_one_shot(hertz):
     told = []
     again = gc.orbit(row(), guess=hertz, progress=lambda *runs: told.append(runs))
     assert again.shots == 1
-    # of four shots, unless it needs more; then what it took: a shot, both ends of its error, and
-    # two corrections in half steps
+    # progress of four expected shots, then of the actual number: one shot, two runs for the error
+    # estimate, and two corrections in half steps
     assert [done for done, _ in told] == [33, 66, 99, 100, 101, 101]
     assert [count for _, count in told] == [198, 198, 198, 198, 198, 101]
-    # a vector is what the period multiplies: J w = m w, from a run beside the orbit
+    # a period multiplies an eigenvector by its multiplier: J w = m w, from a run near the orbit
     weight, vector = hertz.multipliers[0], hertz.vectors[0]
     assert np.abs(vector[:8]).max() == pytest.approx(1.0)
     small = 1e-10 * vector.real
@@ -150,7 +150,8 @@ def test_a_long_chain_is_solved_without_the_columns_of_its_jacobian(monkeypatch)
     found = gc.orbit(row(1e-8, **{"chain.beads": 61}))
     dt, half = found.result.time_step, 0.5 * DRAG * found.result.time_step
     steps = round(found.period / dt)
-    # all lie on one circle: once for the multipliers, once for those in twice as long steps
+    # all multipliers lie on one circle; the Jacobian is computed for them, and once more at the
+    # doubled step
     assert counted == [steps, steps // 2] and found.shots > 2 and found.multipliers.size == 122
     assert found.residual <= 1e-8
     known = ((1.0 - half) / (1.0 + half)) ** (0.5 * steps)
@@ -200,7 +201,7 @@ def test_a_run_is_a_guess_where_it_ends_at_the_phase_0():
 
 
 def test_an_orbit_in_steps_near_the_limit_is_found_in_half_of_them():
-    # its error is from steps twice as long, which have to be stable too
+    # the error is estimated with doubled steps, which must also be stable
     limit = prepare(row())[2].limit
     found = gc.orbit(row(**{"time.step": 0.9 * limit}))
     assert 0.4 * limit < found.result.time_step <= 0.5 * limit and found.residual <= 1e-8
@@ -215,7 +216,7 @@ def test_where_no_orbit_is_found_the_nearest_state_comes_with_the_error(hertz, m
     def fails(case):
         raise CaseError("time.step: got too long a step")
 
-    # the state itself is beyond what the steps can follow: what was tried is said all the same
+    # the run cannot follow the state itself; the message still describes the attempt
     monkeypatch.setattr(images, "run_to_end", fails)
     for arguments, sentence in (
         ({"tolerance": 1e-17}, "orbit: no orbit of period"),
@@ -232,10 +233,10 @@ def test_copies_of_a_run_end_where_runs_from_their_states_do(monkeypatch):
     chain, contacts, step = prepare(case)
     displacement, velocity = np.hsplit(np.arange(18.0).reshape(3, 6), 2)
     displacement, velocity = 1e-8 * displacement, 1e-4 * velocity
-    # contacts that remember nothing
+    # contacts without history
     state, history = State(contacts, chain, step, Recording()), np.zeros((0, 4))
     copies = Copies(state, displacement, velocity, history)
-    # in blocks of a step, and stopped after ten
+    # in blocks of one step, and stopped after ten
     monkeypatch.setattr(batch, "AT_ONCE", 1.0)
     blocks = Copies(state, displacement, velocity, history)
     assert (blocks.displacement == copies.displacement).all()
@@ -252,7 +253,7 @@ def test_copies_of_a_run_end_where_runs_from_their_states_do(monkeypatch):
 
 
 def test_the_smallest_overlap_lies_on_the_parabola_through_three_samples():
-    # -2 between two samples; at the end the sample itself; of a straight line its end
+    # -2 between two samples; a sample at the end; the end of a straight line
     t = np.arange(8.0)
     values = np.transpose([(t - 3.3) ** 2 - 2.0, (t - 9.0) ** 2, -t])
     assert least_overlaps(values) == pytest.approx([-2.0, 4.0, -7.0])

@@ -1,9 +1,9 @@
-"""Order two in time for every law: the velocities of all bodies, over the whole run, converge with
+"""Order two in time for every law: the velocities of all bodies over the whole run converge with
 the square of the step.
 
-Velocities, not forces: where a force jumps at its onset (Kelvin-Voigt), a sample that falls between
-the computed and the true onset is off by the whole jump, however small the step; the motion is not.
-"""
+The test uses velocities instead of forces. If a force jumps at its onset (Kelvin-Voigt), a sample
+between the computed and the true onset has an error of the complete jump for any step, but the
+motion does not."""
 
 from dataclasses import replace
 
@@ -20,25 +20,25 @@ from granchain.engine.state import State
 from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.status import Status
 
-# Steps in units of the automatic one, and the reference's.
+# Steps in units of the automatic step, and the step of the reference.
 STEPS = (10, 5, 2, 1, 0.5)
 REFERENCE = 0.05
-# Where the force jumps inside a contact, an error of order one would be that of the jump: Jackson
-# and Green's, of 0.5 %, shows below a tenth of the automatic step only.
+# If the force jumps inside a contact, an error of order one would come from this jump: the jump of
+# Jackson and Green, 0.5 %, is only visible below a tenth of the automatic step.
 FINE_STEPS = (0.1, 0.05, 0.025)
 FINE_REFERENCE = 0.0025
-# A pin inside a cylinder, behind a gap: the error at ten automatic steps is not yet that of the
-# second order alone (the fit from there on gives 2.18, from five on 2.02).
+# A pin inside a cylinder, behind a gap: at ten automatic steps, the error is not of second order
+# alone (a fit from ten steps gives 2.18, from five 2.02).
 LATER = {("pereira-2015", 1)}
 LATER_STEPS, LATER_REFERENCE = (5, 2, 1, 0.5, 0.25), 0.025
-# Samples that all these steps hit: a multiple of the coarsest step.
+# Number of sample intervals, which are multiples of the coarsest step.
 INTERVALS = 12
 
 
 def settings():
-    """Laws, touching and with a gap that each bead crosses in a few microseconds, so that contacts
-    open and close with rates of their own: a law of each shape of the loop, in the long run all,
-    and with a gap or alternatives of their inputs one for each loop."""
+    """Return laws, touching and with a gap that each bead crosses in a few microseconds, so that
+    contacts open and close at different rates. The short run has a law of each form of the loop.
+    The long run has all laws, and for gaps and alternative inputs one law per loop."""
     near, distinct, found = one_per_shape(), distinct_laws(), []
     for word, gap in (("touching", 0.0), ("gap", 2e-6)):
         for name, law in laws().items():
@@ -53,7 +53,7 @@ def settings():
 
 
 def traces(name, index, gap, unit, factor, end):
-    """Velocities at common instants; ten `unit` automatic steps fit between them."""
+    """Return velocities at common times, between which ten `unit` automatic steps lie."""
     law, chain = laws()[name], steel_row(10)
     if gap:
         chain = replace(chain, gap=np.full(9, gap))
@@ -73,7 +73,7 @@ def traces(name, index, gap, unit, factor, end):
 def observed(name, index, gap, steps=STEPS, fine=REFERENCE):
     law, chain = laws()[name], steel_row(10)
     contacts = contacts_of(law, chain, example_inputs(law, **alternatives(law)[index]))
-    # the wave reaches the eighth bead: 8 times 4.76 mm at 734 m/s, and flights over gaps
+    # until the wave reaches the eighth bead: 8 times 4.76 mm at 734 m/s, plus flights across gaps
     end = 6e-5 + 9 * gap / SPEED
     auto = time_step_of(contacts, chain, "auto", end)
     unit = max(8, -(-auto.n_steps // (INTERVALS * 80)) * 8)

@@ -1,4 +1,4 @@
-"""Contacts' memory and coefficients that are alike, compiled or plain, to the same bits."""
+"""Final values of runs computed together, compiled or as plain Python, have the same bits."""
 
 from types import SimpleNamespace
 
@@ -20,14 +20,14 @@ from granchain.simulation import Ended, outcomes_of
 from granchain.status import Status
 from granchain.store.schema import holds_nan
 
-# Laws whose circle of contact is known, and that lose energy in dents.
+# Laws with a known contact circle that lose energy by permanent indentation.
 FAST = ["ma-liu"]
-# Beads of the rows, and steps: the wave has met some contacts, and others not.
+# Number of beads and steps: the wave has reached only some of the contacts.
 BEADS, STEPS = 6, 300
 
 
 def advanced(law, speed, **changes):
-    """A struck row under a law, after some steps."""
+    """Return the state of a struck row under a law, after STEPS steps."""
     chain = steel_row(BEADS, speed, material=(HARD_STEEL,))
     contacts = contacts_of(laws()[law], chain, inputs_for(law, **changes))
     state = State(contacts, chain, TimeStep(1e-7, 2 * STEPS, 1.0, ""), Recording())
@@ -60,7 +60,7 @@ def test_many_runs_together_have_the_bits_of_each_alone_compiled_or_plain(law, m
 
 @pytest.mark.plain
 def test_a_dent_that_the_load_at_rest_has_made_is_no_loss_of_the_run():
-    # beyond first yield: Ma-Liu's steel beads yield below .1 N
+    # above the yield force: Ma-Liu's steel beads yield below .1 N
     chain = standing_row(3, precompression=200.0)
     contacts = contacts_of(laws()["ma-liu"], chain, inputs_for("ma-liu"))
     state = State(contacts, chain, TimeStep(1e-8, 10, 1.0, ""), Recording())
@@ -101,7 +101,7 @@ def test_a_value_that_is_not_a_number_is_seen():
 
 
 def test_a_table_of_restitutions_is_taken_contact_by_contact():
-    # also where the contacts are alike
+    # also if the contacts are equal
     chain, each = standing_row(3), np.array([0.5, 0.6, 0.7, 0.8])
     given = SimpleNamespace(**{**vars(inputs_for("flores")), "restitution": each})
     found = contacts_of(laws()["flores"], chain, given)

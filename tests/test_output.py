@@ -1,4 +1,5 @@
-"""The output file: what is in it; it comes back equal, and is written whole or not at all."""
+"""The output file: its contents are complete, are read back unchanged, and are written completely
+or not at all."""
 
 import getpass
 import hashlib
@@ -57,13 +58,13 @@ def test_a_result_comes_back_equal_bit_for_bit(tmp_path):
 
 
 def bare(data, history=(), **more):
-    """A result of these variables alone."""
+    """Return a result that contains only these variables."""
     asked = {"case": None, "law": "", "status": Status.COMPLETE, "time_step": 1.0}
     return Result(data, history=history, **asked | more)
 
 
 def test_results_are_compared_bit_by_bit():
-    # the two zeros are equal and are not the same, a value that is no number is the same
+    # the two zeros are equal but have different bits; nan has the same bits
     for mine, theirs, same in (
         (0.0, -0.0, False),
         (np.nan, np.nan, True),
@@ -115,7 +116,7 @@ def test_every_variable_has_its_axes_its_unit_and_a_meaning(saved):
             assert dataset.attrs["units"] == unit
             assert len(dataset.attrs["long_name"]) > 3
             assert dataset.dtype == ("<i8" if name in LABELS else "<f8")
-            # other readers see flipped bits by Fletcher's sums
+            # other readers detect flipped bits with Fletcher checksums
             large = dataset.nbytes >= COMPRESSED_FROM
             stored = (dataset.compression, dataset.shuffle, dataset.fletcher32)
             assert stored == ("gzip" if large else None, large, large), name
@@ -167,7 +168,7 @@ def test_the_file_names_no_host_user_or_folder(saved):
 
 
 def test_two_saves_give_the_same_bytes_and_so_does_a_copy_of_the_opened_one(saved, tmp_path):
-    # a time stamp in the file would have steps of a second
+    # a time stamp in the file would change every second
     time.sleep(max(0.0, saved.stat().st_mtime + 1.1 - time.time()))
     for name, result in (("b.h5", a_result()), ("c.h5", open_answer(saved))):
         result.save(tmp_path / name)
@@ -183,7 +184,7 @@ def test_xarray_opens_the_file_without_a_warning_as_to_xarray_gives_it(saved, en
         warnings.simplefilter("error")
         with xarray.open_dataset(saved, engine=engine) as opened:
             opened.load()
-        # xarray 2024.10 and newer
+        # with xarray 2024.10 and later
         if hasattr(xarray, "open_datatree"):
             with xarray.open_datatree(saved, engine=engine) as tree:
                 assert "provenance" in tree
@@ -217,7 +218,7 @@ def test_values_that_do_not_fit_are_refused():
         ({"mass": np.r_[np.nan, np.zeros(12)]}, "mass contains NaN"),
     ]
     assert_refused(lambda change: bare(values() | change, HISTORY), rows, (ValueError, TypeError))
-    # a history quantity of a name that is taken
+    # a history quantity whose name is already used
     for name in ("law", "sensor_force", "_x", "two words", "save", "equals"):
         with pytest.raises(ValueError, match="cannot be the name"):
             bare({"contact": [1], name: [1.0]}, [Quantity(name, "m")])
@@ -287,7 +288,7 @@ def test_a_name_for_which_temporary_files_would_be_too_long_is_refused_before_th
         Path(fits).unlink()
         err = obeyed(*way, "--out", too_long, code=4).err
         assert f"the file name has {longest + 1} bytes" in err and "%" not in err
-        # characters of two bytes
+        # characters with two bytes
         assert "bytes" in obeyed(*way, "--out", "ä" * (longest // 2) + ".h5", code=4).err
         left_over = [name for name in left_in(here) if "study" not in name]
         assert [name for name in left_over if not name.endswith(".chk")] == []
@@ -326,14 +327,16 @@ def test_a_writer_killed_at_any_moment_leaves_the_old_file_or_the_new_one(tmp_pa
 
     start = time.perf_counter()
     contents[0].save(path)
-    # from the middle of the first write to many writes later, on a busy machine too
+    # from the middle of the first write until after many writes, also on a busy computer
     longest = max(0.05, 3.0 * (time.perf_counter() - start))
     draw, seen, strays, trial = random.Random(20), set(), 0, 0
-    # both were written, and some were killed in the middle, or this test shows nothing
+    # unless both files were written, and some processes were killed in the middle, the test shows
+    # nothing
     while trial < 6 or seen != allowed or not strays:
         assert trial < 200
         child = in_a_child(write_on, trial)
-        # later and later: beside others a child may not come to write in the time of one write
+        # at increasing times: next to other processes, a child may not start to write within the
+        # time of one write
         time.sleep(0.01 + longest * (1.0 + trial / 20.0) * draw.random())
         os.kill(child.pid, signal.SIGKILL)
         child.join()
@@ -384,7 +387,7 @@ def test_a_run_states_where_its_bodies_are():
         contact={"law": "hertz"},
         time={"end": 1e-7},
     )
-    # the striker touches bead 1; between centres the two radii and the gap
+    # the striker touches bead 1; the other distances are two radii plus the gap
     assert run(case).position == pytest.approx([0.0, 4e-3, 6.5e-3, 10e-3], rel=1e-15)
 
 

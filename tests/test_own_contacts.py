@@ -1,4 +1,4 @@
-"""Own contact laws of segments and walls: what runs, what it gives, what a case may say."""
+"""Contact laws of single segments and walls: runs, results, and valid cases."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,8 @@ from granchain.simulation import prepare
 HERTZ = {"law": "hertz"}
 TSUJI = {"law": "tsuji", "restitution": 0.6}
 MALIU = {"law": "ma-liu", "psi": 2.84, "xi": 13.0}
-# with an onset jump; with overlaps at which the force jumps, and with kinks; that forgets dents
+# a law with a jump at the onset; a law with jumps and kinks at given overlaps; a law that forgets
+# dents
 KELVIN = {"law": "kelvin-voigt", "stiffness": 5e6, "restitution": 0.7}
 KOGUT = {"law": "kogut-etsion"}
 HARD = {"youngs_modulus": 193e9, "poissons_ratio": 0.3, "density": 7968.8, "yield_stress": 310e6,
@@ -28,12 +29,13 @@ FORGETS = {**MALIU, "dents": "forget"}
 
 @pytest.fixture(autouse=True)
 def plain_scans(monkeypatch):
-    """None is compiled for these few contacts."""
+    """Compiles none of the scans, because there are few contacts."""
     monkeypatch.setattr(setup, "PLAIN_SECONDS", 60.0)
 
 
 def made(inner, base=HERTZ, **tables):
-    """A striker and two segments of five, the second with a law of its own."""
+    """Return a case with a striker and two segments of five beads, where the second has another
+    law."""
     own = {} if inner is None else {"contact": inner}
     segments = [{"count": 5}, {"count": 5, **own}]
     made_of = {"chain": {"radius": 2.38e-3, "material": HARD, "segment": segments}}
@@ -68,7 +70,7 @@ def test_runs_of_one_law_give_the_bits_of_contacts_that_are_asked_one_by_one(mon
         initial={"velocity": np.random.default_rng(4).normal(0.0, 1.0, 26).tolist()},
         time={"end": 1e-5, "step": 2e-7},
     )  # fmt: skip
-    # whole vectors of one law, of both, of the other, whose last contacts are padding
+    # vectors of one law, of both laws, and of the other law, where the last contacts are padding
     which = prepare(case)[1].c[0]
     ends = run_ends(np.append(which, np.ones(5)))
     assert ends.reshape(-1, 8)[:, 0].tolist() == [8.0, -16.0, 32.0, 32.0]
@@ -114,12 +116,13 @@ def test_a_result_says_which_contact_has_which_law(tmp_path):
     case = made(MALIU, ends={"right": "wall", "right_contact": TSUJI}, **times)
     result = gc.run(case)
     assert result.law == "hertz, ma-liu, tsuji"
-    # 0 to 5: striker to bead 6; 6 to 9 within the second segment; 10 the wall
+    # contacts 0 to 5 are from striker to bead 6, 6 to 9 within the second segment, and 10 at the
+    # wall
     assert result.contact_law.tolist() == [0] * 6 + [1] * 4 + [2]
     for name in ("elastic_limit", "unloading_stiffness"):
         values = getattr(result, name)
         assert np.isnan(values[[*range(6), 10]]).all() and np.isfinite(values[6:10]).all()
-    # a contact without yield is elastic, or open
+    # a contact that has not yielded is elastic or open
     assert set(result.phase[[*range(6), 10]].tolist()) <= {0, 1}
     assert result.contact_plastic[:6].tolist() == [0.0] * 6
     assert any("impact_speed" not in message.text for message in result.messages)

@@ -1,4 +1,5 @@
-"""What the package holds besides code; `make package` runs this alone on the built wheel."""
+"""Contents of the package besides code; `make package` runs only this test, with the built
+wheel."""
 
 import os
 import subprocess
@@ -25,7 +26,7 @@ def test_it_is_the_package_that_shall_be_tested():
 
 
 def test_the_built_in_cases_and_mechanisms_are_in_it():
-    # four of the papers' kinds of chain, and both mechanisms
+    # four kinds of chains from papers, and both mechanisms
     assert {"steel-chain", "dimer-chain", "tapered-chain", "driven-chain"} <= set(case_names())
     assert {"slider-crank", "scotch-yoke"} == set(mechanism_names())
     for name in case_names():
@@ -36,7 +37,7 @@ def test_the_built_in_cases_and_mechanisms_are_in_it():
 
 @pytest.mark.guard
 def test_every_law_has_its_certificate_in_it_and_it_says_that_it_is_typed():
-    # another test may have loaded a law of its own
+    # another test may have loaded a law from a file
     ours = [law for law in laws().values() if law.__module__.startswith("granchain.contact.")]
     assert len(ours) > 50
     for law in ours:

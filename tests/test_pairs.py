@@ -1,4 +1,5 @@
-"""Pairs of materials with own inputs: what contacts get, give back, and what is refused."""
+"""Pairs of materials with own inputs: inputs of the contacts, delivered restitutions, and refused
+values."""
 
 import copy
 
@@ -15,11 +16,12 @@ from granchain.engine.setup import RowInputs, contacts_together
 from granchain.show.answer import IDENTIFIED, input_blocks
 from granchain.simulation import prepare, prepare_together
 
-# ours: any two that differ
+# two arbitrary materials
 KEYS = ("name", "youngs_modulus", "poissons_ratio", "density", "yield_stress")
 STEEL = dict(zip(KEYS, ("steel", 2e11, 0.3, 7800.0, 9e8), strict=True))
 SOFT = dict(zip(KEYS, ("soft", 1.5e9, 0.45, 2200.0, 2e7), strict=True))
-# two beads of each in turn: contacts 1 and 4 are of steel and soft, 0 of steel, 3 of soft
+# two beads of each material alternate: contacts 1 and 4 are between steel and soft, 0 between
+# steel, 3 between soft
 CASE = {
     "chain": {
         "radius": 2e-3,
@@ -35,7 +37,7 @@ KINDS = {("steel", "steel"): 0.9, ("soft", "steel"): 0.7, ("soft", "soft"): 0.5}
 
 
 def made(**changes):
-    """The case with changes, dots as double underscores."""
+    """Return the case with changes, whose keys have double underscores instead of dots."""
     document = copy.deepcopy(CASE)
     for where, value in changes.items():
         set_value(document, where.replace("__", "."), value)
@@ -43,7 +45,7 @@ def made(**changes):
 
 
 def problems(**changes):
-    """What is told of the case with changes."""
+    """Return the error messages of the case with changes."""
     return sentences_of(made, **changes)
 
 
@@ -107,7 +109,7 @@ def test_a_case_with_pairs_comes_back_from_its_tables_and_takes_changes():
     for key in ("contact.pair.2.restitution", "contact.pair.0.psi", "contact.pair.x.restitution"):
         with pytest.raises(errors.CaseError):
             quantity_of(case, key)
-    # what a new law does not know goes, and a pair of which nothing is left
+    # inputs that the new law does not have are removed, and so is a pair without inputs
     words = r"contact\.law: ma-liu has no input contact\.pair\.0\.restitution,"
     law = {"contact.law": "ma-liu", "contact.psi": 2.84, "contact.xi": 13.0}
     with pytest.warns(errors.GranchainWarning, match=words):
@@ -150,7 +152,7 @@ def test_mistakes_of_pairs_are_told_with_all_others():
     keys = [*(f"contact.pair.{key}" for key in keys), "time.end"]
     assert len(told) == len(keys), told
     assert all(any(line.startswith(key) for line in told) for key in keys), told
-    # materials of this chain that do not touch
+    # two materials of this chain that do not touch
     segments = [{"count": 1, "material": one} for one in (STEEL, "steel-210", SOFT)]
     touching = [{"materials": ["soft", "steel"], "restitution": 0.5}]
     (line,) = problems(chain={"radius": 2e-3, "segment": segments}, contact__pair=touching)
@@ -163,8 +165,8 @@ def test_mistakes_of_pairs_are_told_with_all_others():
 
 
 def test_each_kind_of_contact_gives_back_what_its_pair_asks_for():
-    # Two bodies: relative speeds after and before. Flores et al.'s dashpot delivers the restitution
-    # that is asked for when it is identified (docs/laws.md); one run for each kind, of the same
+    # Two bodies: relative speeds after and before. With identified damping, the dashpot of Flores
+    # et al. delivers the requested restitution (docs/laws.md). One run for each kind, of the same
     # case with other beads.
     materials = {"steel": STEEL, "soft": SOFT}
     for (one, other), asked in KINDS.items():

@@ -1,4 +1,4 @@
-"""Pages of docs/papers: items bear their verdicts out, and pages are what the scripts print."""
+"""Pages of docs/papers: items agree with their verdicts, and the scripts print the pages."""
 
 import math
 import re
@@ -61,12 +61,12 @@ def test_a_printed_number_is_good_to_half_of_its_last_digit():
 
 
 def last_digit(text):
-    """A unit of the last digit of a printed number."""
+    """Return one unit of the last digit of a printed number."""
     return 2.0 * items.half_a_digit(text)
 
 
 def number_rows(page):
-    """The rows of the tables of printed and computed numbers of a page."""
+    """Return the rows of a page's tables with printed and computed numbers."""
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in page.splitlines()]
     return [row for row in rows if len(row) == 6 and re.fullmatch(r"[-+.0-9e]*[0-9]|nan", row[2])]
 
@@ -107,7 +107,7 @@ def test_a_number_in_a_sentence_loses_the_digits_that_are_not_settled():
 
 
 def computed(paper, place):
-    """Numbers of an item by their names."""
+    """Return the numbers of an item by name."""
     papers = {paper.name: paper for paper in write.PAPERS}
     item = next(item for item in papers[paper].items if item.place == place)
     return {row.what: row.number for row in item.shown().rows}
@@ -130,7 +130,7 @@ def test_losses_of_hunt_and_crossley_are_those_of_the_closed_form():
 
 
 def page_row(paper, what):
-    """The computed number of a page and a unit of its last digit."""
+    """Return the computed number of a page and one unit of its last digit."""
     rows = number_rows((PAPERS / f"{paper}.md").read_text())
     text = next(row[2] for row in rows if row[0] == what)
     return float(text), last_digit(text)
@@ -138,13 +138,13 @@ def page_row(paper, what):
 
 def test_a_number_of_a_page_is_the_independent_one():
     for paper, what, reference in (
-        # an independent integrator, converged
+        # from another converged integration
         ("wang-liu-liu-2022", "Ma-Liu, bead 9, closing speed [m/s]", 0.543235),
         # a (1 + e) = ln((1 + a)/(1 - a e)) with a = 1.5 (1 - e), 0.75 (1 - e^2), 1.6 (1 - e)/e
         ("wang-2022", "hunt-crossley, nominal 0.5 [1]", 0.662962),
         ("wang-2022", "lankarani-nikravesh, nominal 0.5 [1]", 0.725241),
         ("wang-2022", "flores, nominal 0.5 [1]", 0.470445),
-        # half a period of m d'' + 1e-4 d d' + d = 0 is pi but for 1e-9
+        # half of the period of m d'' + 1e-4 d d' + d = 0, which is pi except for 1e-9
         ("autiero-2022", "K t_e^2/m_r, eq. (36) [1]", math.pi**2),
         ("autiero-2022", "zeta_1/(alpha_1 K), eq. (37) [1]", 1.5 * (1.0 + 1e-4 / 1.5)),
     ):

@@ -1,5 +1,5 @@
-"""The engine gives the bits that it gave before its last change of shape: every law, kind of
-end and record, and resumed runs."""
+"""The engine gives the same bits as before its last restructuring, for every law, kind of end and
+record, and for resumed runs."""
 
 import json
 import os
@@ -14,12 +14,13 @@ from granchain.contact.law import OPEN, Quantity
 from granchain.engine import fields
 
 PINNED = json.loads(FILE.read_text())
-# Numba checks every index: `make test-bounds` sets it.
+# Numba checks every index if `make test-bounds` requests it.
 BOUNDS_HERE = os.environ.get("NUMBA_BOUNDSCHECK", "0") not in ("", "0")
-# Each kind of end is the loop's matter, and costs a loop a law where it is compiled: the short run
-# takes the one that other tests compile too. As plain Python one law of each shape of the loop, and
-# one that jumps inside, has them all, and the others have theirs under every word of their inputs;
-# two, which integrate or solve an equation for each force, under none. The long run has all.
+# Each kind of end needs another compiled loop for each law. The short run uses the kind that other
+# tests also compile. As plain Python, a law of each form of the loop, and one with a jump inside
+# the contact, run with all ends, and the other laws with the shared set-ups for all alternatives of
+# their inputs. The laws in SLOW, which integrate or solve an equation for each force, only run with
+# the shared set-ups. The long run has all combinations.
 ALL_ENDS = ("carvalho-martins", "hertz", "jankowski-both-phases", "kelvin-voigt", "ma-liu",
             "wang-liu-hysteretic")  # fmt: skip
 SLOW = ("jackson-green", "vu-quoc-zhang")
@@ -38,7 +39,7 @@ def test_every_law_has_pinned_states():
     assert PINNED["laws"].keys() == ours
 
 
-# Constants of a run, forces within a step, and a bound of the step.
+# Constants of a run, forces within a step, and a limit of the step.
 NOT_PINNED = {"limit", "kicked", "recorded", "endwise"}
 
 
@@ -62,8 +63,8 @@ def test_a_compiled_run_has_the_pinned_bits_with_every_kind_of_end(law):
     assert differing(law, [name for name in set_ups(law) if name not in SHARED]) == []
 
 
-# between full steps, at the step before a sample (each third), snapshot (fifth) or entry
-# of the ledger (seventh), and at the last steps
+# between full steps; at the step before a sample (every third), a snapshot (every fifth) or a
+# ledger entry (every seventh); and at the last steps
 BROKEN_AT = (1, 74, 104, 211, N_STEPS - 1, N_STEPS)
 RESUMED = ("ma-liu", "tsuji", "kelvin-voigt")
 
@@ -72,14 +73,14 @@ RESUMED = ("ma-liu", "tsuji", "kelvin-voigt")
 @pytest.mark.parametrize("law", RESUMED)
 def test_a_resumed_run_has_the_pinned_bits(law):
     names = [*SHARED, "loaded", "driven"] if PLAIN_HERE else SHARED
-    # as plain Python, each step with one law
+    # as plain Python, each law has other steps
     for step in BROKEN_AT[RESUMED.index(law) :: len(RESUMED)] if PLAIN_HERE else BROKEN_AT:
         assert differing(law, names, step) == [], step
 
 
-# What indexes: full steps with driven ends and loads; and those behind the front, with events.
-# Both record every bead, snapshots and the ledger. All laws run above as plain Python, which checks
-# every index anyway.
+# Code with array indices: full steps with driven ends and loads, and steps behind the front with
+# events. Both record every bead, snapshots and the ledger. All laws above run as plain Python,
+# which checks every index.
 every_index = pytest.mark.skipif(not BOUNDS_HERE, reason="without a check it shows nothing new")
 
 
@@ -92,7 +93,7 @@ def test_a_driven_run_with_every_index_checked_has_the_pinned_bits():
 @pytest.mark.bounds
 @every_index
 def test_steps_with_events_and_every_index_checked_has_the_bits_of_plain_python(own_laws, request):
-    # the least that has events: a law of the package takes half as long again to compile
+    # the smallest law with events; laws of the package take 1.5 times as long to compile
     class Closing(Hertz):
         """Hertz, and whether it is closed."""
 
@@ -108,7 +109,8 @@ def test_steps_with_events_and_every_index_checked_has_the_bits_of_plain_python(
     assert hash_of(checked) == hash_of(run("closing", "gaps"))
 
 
-# Rarer lines of the loop, which plain Python counts: a kink under a load, a jump at a driven end.
+# Rare branches of the loop, which are counted as plain Python: a kink under a load, and a jump at a
+# driven end.
 @pytest.mark.plain
 @PLAIN_ALONE
 @pytest.mark.parametrize(

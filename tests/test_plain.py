@@ -1,5 +1,5 @@
-"""Compiled and as plain Python, what a run is set up from has the same bits; that a run has them
-is test_pinned.py's: one hash for both."""
+"""The set-up of a run has the same bits compiled and as plain Python; test_pinned.py tests the bits
+of the run itself with one hash for both."""
 
 import json
 import os
@@ -19,7 +19,7 @@ TESTS = Path(__file__).parent
 
 @pytest.fixture(scope="session")
 def elsewhere():
-    """Ask a process that compiles where this one does not, or the other way round."""
+    """Run code in a process that compiles if this process does not, or the other way round."""
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "0" if PLAIN_HERE else "1"}
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with subprocess.Popen(
@@ -40,8 +40,8 @@ def elsewhere():
 
 
 def one_of_each_kind():
-    """A law for each kind of scan: with and without energy guard, varying exponent, rate and
-    history; one in the short run."""
+    """Return a law for each kind of scan: with and without energy guard, varying exponent, rate and
+    history; the short run has one."""
     kinds = {}
     for name, law in laws().items():
         kinds.setdefault((issubclass(law, Elastoplastic), len(law.history), law.uses_rate), name)
@@ -53,7 +53,8 @@ def one_of_each_kind():
 
 @pytest.mark.parametrize("law", one_of_each_kind())
 def test_compiled_scans_equal_plain_bit_for_bit(law, elsewhere):
-    """Energy guard, static overlap, start history and time step of a taper under gravity."""
+    """Energy guard, static overlap, initial history, and time step of a tapered chain under
+    gravity."""
     ours, theirs = QUESTIONS["scans"](law), elsewhere("scans", law)
     assert ours.keys() == theirs.keys()
     assert not [name for name in ours if ours[name] != theirs[name]]

@@ -26,7 +26,7 @@ def same_case(case, other):
 
 @pytest.fixture
 def replaced(monkeypatch):
-    """Changes of every call of `replace` from now on."""
+    """Records the changes of every later call of `replace`."""
     calls, replace = [], gc.Case.replace
 
     def counting(case, *changes, **keys):

@@ -1,5 +1,5 @@
-"""`granchain plot` and `granchain animate` as they are called, and the course of a pulse along
-a chain: one small run for all."""
+"""`granchain plot` and `granchain animate` on the command line, and the path of a pulse along a
+chain, with one small run for all tests."""
 
 import os
 import shutil
@@ -26,8 +26,8 @@ CASE = gc.load_case("steel-chain-hertz").replace(
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """Two runs that differ in one key, a third under the first's name in another folder, and
-    one without snapshots and with one sensor."""
+    """Two runs that differ in one key, a third run with the name of the first in another folder,
+    and one without snapshots and with one sensor."""
     folder = tmp_path_factory.mktemp("runs")
     gc.run(CASE).save(folder / "fast.h5")
     gc.run(CASE.replace(**{"striker.speed": 1.0})).save(folder / "slow.h5")
@@ -40,7 +40,7 @@ def files(tmp_path_factory):
 
 @pytest.fixture
 def here(files, tmp_path, monkeypatch):
-    """A folder of one's own, with the runs."""
+    """A new folder that contains the runs."""
     monkeypatch.chdir(tmp_path)
     for name in ("fast.h5", "slow.h5", "poor.h5", "other"):
         (tmp_path / name).symlink_to(files / name)
@@ -75,7 +75,7 @@ def test_what_a_file_lacks_is_said_and_left_out(here, capsys):
 def test_what_cannot_be_drawn_is_refused_in_a_sentence_before_anything_is(
     here, obeyed, monkeypatch
 ):
-    # nor does anything collide
+    # no two files have the same name
     monkeypatch.setattr("granchain.cli.impact.collisions", None)
     gc.impact(law="hertz", speed=1.0).save("found.h5")
     Path("text.h5").write_text("no")
@@ -102,7 +102,7 @@ def test_the_peaks_are_drawn_with_the_exponent_of_their_power_law_and_its_error(
     said = peak.get_title(loc="left").replace("\N{NO-BREAK SPACE}", " ").replace("\n", " ")
     assert said.startswith(f"exponent \N{MINUS SIGN}{-fit.value:.6f}"[:14])
     assert f"\N{PLUS-MINUS SIGN} {fit.error:.0e}"[:3] in said
-    # the wave is the exact one: the same speed and width everywhere
+    # the exact wave has the same speed and width everywhere
     metres = wave_speed() * 2.0 * 2.38e-3
     assert arrival.get_title(loc="left") == f"speed {metres:.4g} m/s"
     assert speed.get_lines()[0].get_ydata() == pytest.approx(metres, rel=1e-4)
@@ -151,5 +151,5 @@ def test_the_forces_of_an_animation_are_those_of_the_contacts(files):
         impulse = np.concatenate([[0.0], np.cumsum(0.5 * np.diff(time) * (force[1:] + force[:-1]))])
         before, after = (np.interp(shots[rows + i], time, impulse) for i in (-1, 1))
         mean = (after - before) / (shots[rows + 1] - shots[rows - 1])
-        # what remains is the trapezoidal rule's, and the linear interpolation's
+        # errors of the trapezoidal rule and of the linear interpolation
         assert found[:, contact] == pytest.approx(mean, abs=2e-3 * force.max())

@@ -1,4 +1,4 @@
-"""What differs between systems: Windows and macOS, as far as Linux can look like them."""
+"""Differences between systems: Windows and macOS, as far as Linux can imitate them."""
 
 import ast
 import errno
@@ -19,7 +19,7 @@ from granchain import portable
 from granchain.store.files import write_atomically
 
 PACKAGE = Path(portable.__file__).parent
-# What is POSIX, by name; `os.environ` and the like are everywhere.
+# Names that only POSIX has; `os.environ` and similar names exist everywhere.
 POSIX = re.compile(
     r"fcntl|resource|select|termios|pwd|grp|sched_\w+|register_at_fork|fork|p(?:read|write)v?|statvfs|"
     r"posix_\w+|O_(?:NOFOLLOW|CLOEXEC|NONBLOCK|DIRECTORY)|kill|killpg|SIG(?:TERM|HUP|KILL|BREAK)|"
@@ -114,7 +114,7 @@ def test_on_macos_a_file_is_flushed_to_the_disk_itself(here, monkeypatch):
     monkeypatch.setattr(sys, "platform", "darwin")
     write_atomically("a.txt", b"text")
     assert asked == [51, 51]
-    # a disk in the network has no such call
+    # a network disk has no such call
     write_atomically("b.txt", b"text")
     assert asked[2:] == [51, "fsync", 51, "fsync"]
 
@@ -136,7 +136,7 @@ def test_room_is_taken_with_zeros_where_the_system_has_no_call_for_it(here, monk
     assert Path("a").read_bytes() == b"head" + bytes(96)
 
 
-# LLVM's text of what three laws' loops and what they share are made of, before it is optimised.
+# LLVM's code of the loops of three laws and of their shared functions, before optimisation.
 MODULES = """
 import json, sys; sys.path.insert(0, "tests")
 from numba.core import codegen
@@ -155,7 +155,8 @@ print(json.dumps(found))
 
 
 def assembly_for_apple(text):
-    """As Numba optimises there: two rounds of passes, with vectors of loops, then of code."""
+    """Return the assembly after Numba's optimisation: two rounds of passes, with vectorised loops,
+    then with vectorised code."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     triple = "arm64-apple-macosx"

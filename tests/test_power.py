@@ -1,4 +1,4 @@
-"""The law `power`: K d^n against the closed forms of an impact, and what a case may ask of it."""
+"""The law `power`: K d^n against closed forms of an impact, and valid inputs of a case."""
 
 import pytest
 
@@ -18,9 +18,10 @@ PAIR = Pair(
 def test_an_impact_has_the_duration_and_the_restitution_of_the_closed_forms(plain_loop):
     """Separated equation of motion: 2/(n + 1) B(1/(n + 1), 1/2) d_max/v, Johnson 1985;
     a (1 + e) = ln[(1 + a)/(1 - a e)], Gonthier et al. 2004, for every n."""
-    # overlap of .1 mm carries 1 kN; exponents 1 and 1.5 have other laws
+    # an overlap of .1 mm at a force of 1 kN; other laws have exponents 1 and 1.5
     exponent, stiffness = 3.0, 1e3 / 1e-4**3.0
-    # half the automatic step: of order two, a quarter of 5e-5 at most (a tenth left 5e-7, measured)
+    # at half the automatic step, the error is at most a quarter of 5e-5 (order two; measured 5e-7
+    # at a tenth)
     within = 1.3e-5
     finer = {"law": "power", "speed": SPEED, "pair": PAIR, "refine": 2.0}
     finer |= {"stiffness": stiffness, "exponent": exponent}
@@ -54,7 +55,7 @@ def test_a_loaded_row_gives_the_speed_of_the_damping_and_one_that_loses_nothing_
     case(POWER | {"restitution": 0.6, "impact_speed": 0.1}, **pressed)
     with pytest.raises(CaseError, match=r"contact\.impact_speed: .*in a chain with a static load"):
         case(POWER | {"restitution": 0.6}, **pressed)
-    # an exponent under another law leads to this one
+    # the error for an exponent under another law refers to this law
     with pytest.raises(CaseError, match=r"contact\.exponent.*use law = .power"):
         case({"law": "hertz", "exponent": 2.0})
 

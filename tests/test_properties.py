@@ -1,10 +1,9 @@
-"""What holds of every chain, whatever its bodies, ends, strike and law: momentum, ledger, mirror,
-units, moving frame.
+"""Properties of every chain, with any bodies, ends, striker and law: momentum, energy balance,
+mirror symmetry, units, and moving frames.
 
-In the short run the examples are always the same, in the long run many new ones. Chains without
-walls keep their momentum; what is compared between two runs is their velocities, in the largest one
-of the start.
-"""
+The short run has the same examples every time, the long run has many new ones. Chains without walls
+conserve their momentum. Comparisons of two runs use velocities, in units of the largest velocity at
+the start."""
 
 from dataclasses import dataclass, replace
 
@@ -30,14 +29,15 @@ from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.material import Material
 from granchain.status import Status
 
-# As of a copper alloy, which only has to be unlike steel; hardness 2.8 yield stresses.
+# Similar to a copper alloy, which only has to differ from steel; the hardness is 2.8 yield
+# stresses.
 SOFT = Material(
     youngs_modulus=1.1e11, poissons_ratio=0.34, density=8800.0, yield_stress=4e8, hardness=2.8 * 4e8
 )
 HARD = replace(STEEL, hardness=2.8 * STEEL.yield_stress)
-# Laws whose loops other short tests compile: elastic, elastoplastic, with a dashpot.
+# Laws whose loops other short tests compile: elastic, elastoplastic, and with a dashpot.
 FAST = ("hertz", "ma-liu", "tsuji")
-# Some passages of the pulse: a bead takes 6.5 us at 734 m/s.
+# Several passages of the pulse: it passes a bead in 6.5 us at 734 m/s.
 DURATION = 1.2e-4
 
 
@@ -63,7 +63,8 @@ class Row:
 
 @st.composite
 def rows(draw, names=FAST, free=False):
-    """2 to 10 unlike bodies, struck somewhere, with gaps or load, between walls or not."""
+    """Return 2 to 10 different bodies with a striker somewhere, with gaps or a load, and with or
+    without walls."""
     n = draw(st.integers(2, 10))
     each = st.lists(st.booleans(), min_size=n, max_size=n)
     small, light, soft, shut = (np.array(draw(each)) for _ in range(4))
@@ -72,14 +73,14 @@ def rows(draw, names=FAST, free=False):
         st.just(0.0), st.just(0.0), st.floats(-2.0, 2.0).filter(lambda v: abs(v) > 1e-3)
     )
     velocity = np.array(draw(st.lists(speed, min_size=n, max_size=n)))
-    # something strikes
+    # there must be a striker
     velocity[0] = draw(st.floats(0.5, 2.0))
     ends = (
         [End(), End()]
         if free
         else [draw(st.sampled_from([End(), End(WALL), End(WALL, RIGID)])) for _ in range(2)]
     )
-    # the others under load: test_ends.py, test_reference_loop.py
+    # test_ends.py and test_reference_loop.py test the other laws under load
     law = draw(st.sampled_from(names))
     load = draw(st.sampled_from([0.0, 20.0])) if law == "hertz" else 0.0
     chain = Chain(
@@ -98,7 +99,7 @@ def rows(draw, names=FAST, free=False):
 
 
 def largest(check, many, **strategies):
-    """The largest value of a check over random rows: a few fixed, or many new ones."""
+    """Return the largest value of a check for random rows: few fixed examples, or many new ones."""
     seen = [0.0]
 
     @settings(
@@ -146,7 +147,7 @@ def mirrored(row):
 
 
 def in_other_units(row, exponents):
-    """Metre, kilogram and second changed by these powers of ten."""
+    """Return the case with metre, kilogram and second multiplied by these powers of ten."""
     metre, kilogram, second = (10.0**exponent for exponent in exponents)
     pascal, speed = kilogram / (metre * second**2), metre / second
     newton = kilogram * metre / second**2
@@ -175,9 +176,9 @@ def in_a_moving_frame(row, frame):
     return in_the_first(found, velocities(row.run(step)), row)
 
 
-# Random rows. Where two runs differ by rounding, what a chain makes of it is its own: bodies that
-# meet again and again, each collision an amplifier, leave the bounds of the struck chain below by a
-# factor of two in one of a thousand.
+# Random rows amplify a difference by rounding: bodies collide many times, and each collision
+# increases it. In one of a thousand rows, it exceeds the limits for the struck chain by a factor of
+# two.
 
 ANY, FREE = rows(), rows(free=True)
 EXPONENTS = st.tuples(*[st.floats(-3.0, 3.0)] * 3)
@@ -193,8 +194,8 @@ def test_a_free_row_keeps_its_momentum(many, figure):
 @MUCH
 @pytest.mark.promise("N3")
 def test_the_ledger_of_any_row_closes(many, figure):
-    # rows under load swing with the striker's energy on top of the static one, of which the
-    # residual is no part: up to 6e-5 seen
+    # rows under load also contain static energy, but residuals are divided only by the kinetic
+    # energy and the external work: up to 6e-5 occurred
     what = "random rows: largest residual of the energy balance at the automatic step"
     figure(what, largest(residual, many, row=ANY), at_least=1e-8, at_most=1e-4)
 

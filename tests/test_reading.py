@@ -1,5 +1,5 @@
-"""What a reading leaves open is in its uncertainty: dips that smoothing fills, kinks at the
-top, jumps between samples, tops at a limit."""
+"""The uncertainty of a reading includes everything that it cannot determine: dips that smoothing
+hides, kinks at the top, jumps between samples, and tops at a limit."""
 
 import math
 from types import SimpleNamespace
@@ -20,7 +20,7 @@ NAMES = ("peak", "arrival", "width", "impulse")
 
 
 def seeds(count):
-    """Draws of noise and phase, a few of them at once."""
+    """Return several random draws of noise and phase."""
     few = [pytest.param(seed, marks=pytest.mark.long if seed > 1 else ()) for seed in range(count)]
     return pytest.mark.parametrize("seed", few)
 
@@ -31,28 +31,30 @@ def bell(x):
 
 
 def notched(depth):
-    """A dip on the falling flank, sigma 0.04 of the width, as Gharib and Hurmuzlu's law makes."""
+    """Return a pulse with a dip on the falling flank, sigma 0.04 of the width, as in Gharib and
+    Hurmuzlu's law."""
     return lambda x: bell(x) * (1.0 - depth * np.exp(-0.5 * ((x - 0.35) / 0.04) ** 2))
 
 
 def shoulder(x):
-    """A second top on the falling flank, 0.03 of the height above the dip before it."""
+    """Return a pulse with a second top on the falling flank, 0.03 of the height above the dip
+    before it."""
     return bell(x / 0.75) + 0.4 * bell((x - 0.52) / 0.25)
 
 
 def cut_feet(x):
-    """Jumps at both feet, as Wang and Liu's law makes."""
+    """Return a pulse with jumps at both ends, as in Wang and Liu's law."""
     return np.where(np.abs(x) < 0.8, bell(x), 0.0)
 
 
 def kinked(x):
-    """A kink 0.05 of the width before the top, as jankowski's law makes."""
+    """Return a pulse with a kink 0.05 of the width before the top, as in the law jankowski."""
     return bell(x) * (1.0 + 0.15 * np.maximum(-x - 0.05, 0.0))
 
 
 def two_tops(x):
-    """A round top 0.04 of the width before a corner 0.0005 higher, a dip of 0.004 between, as Kogut
-    and Etsion's law makes."""
+    """Return a pulse with a round top 0.04 of the width before a corner that is 0.0005 higher, with
+    a dip of 0.004 between them, as in Kogut and Etsion's law."""
     dip = bell(0.03 / 0.85)
     between = dip + (1.0005 - dip) * (x + 0.01) / 0.01
     after = np.where(x < 0.0, between, 1.0005 * np.exp(-0.55 * x - 1.2 * x**2))
@@ -60,14 +62,15 @@ def two_tops(x):
 
 
 def off(shape, samples, noise, seed, limit=math.inf):
-    """Error and uncertainty of each number, by samples a width and noise over peak."""
+    """Return error and uncertainty of each number, for samples per width and noise relative to the
+    peak."""
     draw = np.random.default_rng(seed)
     time = -3.0 + (np.arange(round(6.0 * samples)) + draw.random()) / samples
     size = Noise(noise, np.empty(0))
     found = reading_of(
         time, np.minimum(shape(time), limit) + noise * draw.standard_normal(len(time)), size
     )
-    # Twelve thousand samples over six widths.
+    # Twelve thousand samples in six widths.
     fine = np.linspace(-3.0, 3.0, 12_001)
     truth = true_numbers(fine, shape(fine))
     numbers = [getattr(found, name) for name in NAMES]
@@ -78,7 +81,8 @@ def off(shape, samples, noise, seed, limit=math.inf):
 
 
 def test_the_truth_is_between_the_samples():
-    # Area of the Gaussian, sqrt(pi/(4 ln 2)), less its tail beyond 1 %, erfc(sqrt(ln 100))/2.
+    # Area of the Gaussian pulse, sqrt(pi/(4 ln 2)), minus its tails below 1 %, erfc(sqrt(ln
+    # 100))/2.
     time = np.linspace(-3.0, 3.0, 304)
     peak, arrival, width, area = true_numbers(time, bell(time))
     whole = math.sqrt(math.pi / (4.0 * math.log(2.0)))
@@ -96,11 +100,12 @@ def test_the_truth_is_between_the_samples():
 def test_a_dip_that_may_reach_half_the_height_leaves_two_widths_open(seed):
     numbers, _ = off(notched(0.32), 60.0, 0.01, seed)
     error, sure = numbers["width"]
-    # The dip crosses the half height at .32 of the width, the flank behind it at .5.
+    # The dip crosses half height at .32 of the width, and the flank after it at .5.
     assert error < 3.0 * sure and (error < 0.05 or sure > 0.05)
 
 
-# a rise that noise or few samples hide ends the impulse; a jump between two samples leaves it open
+# a rise that noise or few samples hide ends the impulse; with a jump between two samples, the
+# impulse is uncertain
 @seeds(12)
 @pytest.mark.parametrize(
     ("shape", "samples", "noise"),
@@ -122,23 +127,23 @@ def test_an_impulse_that_a_hidden_rise_or_a_jump_leaves_open_is_covered(
 @seeds(6)
 def test_a_long_stretch_over_a_kink_is_not_taken_for_the_top(seed):
     error, sure = off(kinked, 150.0, 0.001, seed)[0]["arrival"]
-    # the longest stretches agree with each other on 0.010
+    # the longest stretches agree with each other about 0.010
     assert error < 0.005 and error < 3.0 * sure
 
 
-# draws in which neither top stands out: the longer stretches alone tell of the corner
+# draws in which no top is significant: only the longer stretches detect the corner
 @pytest.mark.parametrize("seed", [1, 3, 4])
 def test_an_arrival_is_less_sure_where_noise_hides_a_corner_beside_the_top(seed):
     error, sure = off(two_tops, 100.0, 0.002, seed)[0]["arrival"]
     assert 0.035 < error < 5.0 * sure and sure < 0.02
-    # a round top has none: a curve through 48 samples, .24 of the width each way, tells its place
-    # to 0.002 sqrt(3/48)/(8 ln 2 .24) of the width where it is a parabola
+    # a round top has no such corner: a curve through 48 samples, .24 of the width on each side,
+    # determines its position within 0.002 sqrt(3/48)/(8 ln 2 .24) of the width if it is a parabola
     assert off(bell, 100.0, 0.002, seed)[0]["arrival"][1] < 0.001
 
 
 def test_equal_readings_below_a_higher_one_are_no_limit():
-    # four samples behind the top, the last two of them the highest, out of reach of where the
-    # highest is looked for
+    # four samples after the top, where the last two are the highest, outside the range in which the
+    # highest sample is searched
     force = bell(np.linspace(-3.0, 3.0, 361))
     force[182:184] += 0.04, 0.06
     found = reading_of(np.linspace(-3.0, 3.0, 361), force, Noise(0.015, np.empty(0)))
@@ -160,13 +165,15 @@ def test_a_top_at_a_limit_is_withheld_or_covered(samples, noise, limit, seed):
 def test_a_place_is_less_sure_where_the_pulse_is_as_high_elsewhere_with_a_dip_between(
     top, other, away
 ):
-    # doubts of the two tops: they are apart where the difference is over sqrt(2) of one
+    # uncertainties of two tops: they are distinct if their difference exceeds sqrt(2) times one
+    # uncertainty
     heights = np.array([0.0, 0.0, 1.0, 3.0, 4.0, 4.0, 3.0, 3.0, 4.0, 4.0, 2.0, 1.0])
     heights[other], heights[top] = 4.9, 5.0
     found, pulse = SimpleNamespace(smooth=heights, doubt=0.1), SimpleNamespace(start=2, stop=12)
     pulse.top = top
     place = _rival_tops(found, pulse, Number(float(top), 0.3))
-    # a third of the way, three standard deviations, beside its own
+    # a third of the difference, three standard deviations, in addition to the statistical
+    # uncertainty
     assert place == pytest.approx((top, math.hypot(0.3, away / 3.0)), rel=1e-12)
     heights[other] = 4.8
     assert _rival_tops(found, pulse, Number(float(top), 0.3)) == (top, 0.3)
@@ -174,7 +181,7 @@ def test_a_place_is_less_sure_where_the_pulse_is_as_high_elsewhere_with_a_dip_be
 
 def test_what_rings_on_after_a_pulse_is_in_its_errors():
     time = np.linspace(-4.0, 6.0, 1001)
-    # three periods in a width, of 2 % at the top
+    # three periods per width, with an amplitude of 2 % of the top
     ring = 0.02 * np.exp(-0.3 * time) * np.sin(2.0 * math.pi * 3.0 * time + 1.0)
     ring = np.where(time > -0.8, ring, 0.0)
     force = bell(time) + 1e-4 * np.random.default_rng(1).standard_normal(1001)
@@ -192,14 +199,14 @@ def test_what_rings_on_after_a_pulse_is_in_its_errors():
         assert number.error > 5.0 * alone.error
     (message,) = measured.messages()
     assert message.startswith("bead 2: the trace rings on after the pulse, by 0.01")
-    # of one sample: a sine of unknown phase
+    # for one sample, a sine of unknown phase
     size = math.hypot(measured.noises[0].sample, amplitude / math.sqrt(2.0))
     assert measured.noises[1].sample == pytest.approx(size, rel=1e-3)
 
 
 @pytest.mark.parametrize(("arrival", "height"), [("half", 0.5), ("rise", 0.1)])
 def test_an_arrival_on_the_rise_is_measured_with_its_error(arrival, height):
-    # bell(x) is the height at this x before its top
+    # bell(x) is the height at a distance x before the top
     true, ratios = -math.sqrt(-math.log2(height) / 4.0), []
     for seed in range(12):
         draw = np.random.default_rng(seed)
@@ -208,10 +215,10 @@ def test_an_arrival_on_the_rise_is_measured_with_its_error(arrival, height):
         found = reading_of(time, force, Noise(0.01, np.empty(0)), arrival=arrival)
         assert abs(found.top) < 0.05
         ratios.append((found.arrival.value - true) / found.arrival.error)
-    # of twelve standard normal numbers
+    # for twelve standard normal numbers
     assert 0.3 < np.std(ratios) < 2.0 and np.abs(ratios).max() < 4.0
 
 
 def test_a_sum_without_weights_has_no_error():
-    # a number that cannot be read is a sum of no samples
+    # if a number cannot be read, it is a sum of zero samples
     assert Noise(0.5, np.ones(3)).of_sum(np.empty(0)) == 0.0

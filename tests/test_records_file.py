@@ -1,4 +1,5 @@
-"""States are appended to a checkpoint, large files written piece by piece: kills, damage."""
+"""States are appended to a checkpoint, and large files are written in parts: kills and damaged
+files."""
 
 import json
 import os
@@ -20,7 +21,7 @@ from granchain.status import Status
 from granchain.store import Checkpoint
 from granchain.store.journal import Saved
 
-# Samples every .04 us and many snapshots: records of 110 kB, appended a kilobyte at a time.
+# Samples every .04 us and many snapshots: records of 110 kB, appended in kilobytes.
 CHANGES = {"chain.beads": 20, "sensors.beads": [9, 16], "sensors.contacts": [0], "time.end": 1e-4}
 CHANGES |= {"sensors.interval": 1e-9, "snapshots.interval": 1e-6}
 
@@ -37,7 +38,8 @@ def short_blocks(monkeypatch):
 
 @pytest.mark.plain
 def test_a_row_is_written_once(tmp_path):
-    """States are appended while half of the file counts; a row that stays is in one of them."""
+    """States are appended if they fill less than half of the file; a row that does not change is in
+    one of them."""
     fresh = prepared("hertz", ROWS["touching"]())
     state, after, sizes = fresh(), fresh(), []
     kept = Checkpoint(tmp_path / "run.chk")
@@ -52,7 +54,7 @@ def test_a_row_is_written_once(tmp_path):
         arrays = {**state.arrays(), "records": np.arange(50_000.0 + state.step)}
         sizes.append(saved())
     assert 400_000 < sizes[0] < sizes[1] < sizes[0] + 50_000
-    # what the run will record: three quantities of two sensors or contacts, ledger and snapshots
+    # the planned records: three quantities of two sensors or contacts, ledger and snapshots
     assert state.size > 3 * 8 * 2 * N_STEPS / 3
     loaded = dict(Checkpoint(kept.path).load(set_up=after.set_up).arrays)
     assert np.array_equal(loaded.pop("records"), np.arange(50_061.0))
@@ -63,7 +65,7 @@ def test_a_row_is_written_once(tmp_path):
 
 
 class Counted(Checkpoint):
-    """Is due at every fifth look, however long a busy machine takes to write."""
+    """Is due at every fifth call, however long a busy computer takes to write."""
 
     looks = 0
 
@@ -105,7 +107,8 @@ COMMAND = ["run", "steel-chain", *KEYS, "--out", "run.h5"]
 @pytest.mark.usefixtures("short_blocks")
 @pytest.mark.parametrize("during", ["checkpoint", "file"])
 def test_a_second_signal_loses_nothing_that_is_on_the_disk(during, here, monkeypatch):
-    """The first stops the run, the second the writing: it goes on to the same bits."""
+    """The first signal stops the run, the second one stops the writing; the run then continues to
+    the same bits."""
     monkeypatch.setattr("granchain.store.files.BYTES_AT_ONCE", 4000)
     monkeypatch.setattr("granchain.store.dataset.WRITTEN_AT_ONCE", 5000)
     monkeypatch.setattr("granchain.cli.interrupts.TOGETHER_SECONDS", 0.0)
@@ -129,7 +132,7 @@ def test_a_second_signal_loses_nothing_that_is_on_the_disk(during, here, monkeyp
 
     resumed = []
     if during == "checkpoint":
-        # one that is on the disk before the run is stopped
+        # one checkpoint is on the disk before the run is stopped
         first = gc.run(small(), checkpoint="run.h5.chk", watch=Stop(0.2))
         assert first.status is Status.INTERRUPTED
         resumed = ["--resume"]
@@ -184,14 +187,15 @@ def test_a_run_that_no_file_or_disk_holds_is_refused_before_its_first_step(here,
 @pytest.mark.long
 @pytest.mark.promise("R6")
 def test_a_long_chain_with_snapshots_is_stopped_at_once(tmp_path, figure):
-    """20,000 beads: half a second after the signal it stops; the file is whole, to go on with."""
+    """20,000 beads: the run stops within half a second after the signal, and its file is complete,
+    so that the run can continue."""
     changes = ["chain.beads=20000", "sensors.beads=[10]", "sensors.contacts=[]", "time.end=3e-2"]
     changes += ["snapshots.interval=6e-6"]
     # its loop is compiled then
     gc.run(gc.load_case("steel-chain-hertz", [*changes, "time.end=1e-6"]))
     keys = [f"--set={one}" for one in changes]
     process = begun("run", "steel-chain-hertz", *keys, "--out", "run.h5", folder=tmp_path)
-    # also on a busy machine it has begun by then, and recorded
+    # also on a busy computer, the run has begun and recorded by then
     has_computed(process, 4.0)
     before = computing(process.pid)
     process.send_signal(signal.SIGTERM)

@@ -1,5 +1,5 @@
-"""The compiled loop does what a plain, unoptimised loop does, for every law; and how it is cut
-into blocks or recorded changes no bit."""
+"""The compiled loop gives the results of a plain loop without optimisation, for every law, and its
+bits do not depend on blocks and records."""
 
 from dataclasses import replace
 
@@ -21,22 +21,24 @@ from granchain.status import Status
 LAWS = laws()
 FAMILIES = ["hertz", "ma-liu"]
 N_BODIES = 12
-# Through the row for a pulse of 734 m/s (Hertz; 12 diameters of 4.76 mm take 78 us) and half-way
-# back; a law that needs a small step is followed for the largest number of steps.
+# The pulse crosses the row at 734 m/s (Hertz; 12 diameters of 4.76 mm take 78 us) and half of it on
+# the way back; for a law with a small step, the number of steps is limited.
 DURATION, MOST_STEPS = 120e-6, 800
-# Damping with its speed from slow onsets takes so small a step that five contacts are passed later.
+# With damping by onset speeds, slow onsets require such a small step that the pulse passes five
+# contacts later.
 DAMPED, SLOW = {("gharib-hurmuzlu", "onset"), ("zhao", "onset")}, 4
 
 CHAINS = {
     "touching": example_chain(N_BODIES),
-    # closed within a step or two of a bead at 1.77 m/s, within ten, and touching
+    # gaps that a bead at 1.77 m/s closes within one or two steps, gaps closed within ten steps, and
+    # no gap
     "gaps": example_chain(N_BODIES, gap=np.resize([0.0, 5e-7, 0.0, 4e-6], N_BODIES - 1)),
     "unequal masses": example_chain(
         N_BODIES, mass=0.45e-3 * np.resize([1.0, 0.5, 2.0, 0.25, 1.5], N_BODIES)
     ),
-    # 60 N is past first yield (2.0 N, at the wall four times that), so that contacts start with a
-    # dent, and past the forces that a law with a jump there has for no overlap at all
-    # (wang-liu-hysteretic: 2.0 to 8.9 N, at the wall 7.9 to 35.5 N)
+    # 60 N exceed the yield force (2.0 N, at the wall four times that), so that contacts start with
+    # a dent, and also the forces at which a law with a jump has no overlap (wang-liu-hysteretic:
+    # 2.0 to 8.9 N, at the wall 7.9 to 35.5 N)
     "loaded": example_chain(N_BODIES, precompression=60.0, gravity=9.81, right=End(WALL)),
 }
 
@@ -60,7 +62,8 @@ def advanced(contacts, chain, step, recording, block=10**9, front=None):
 
 
 def reference(contacts, chain, step):
-    """The same chain for the plain loop: contacts that exist, walls as bodies of infinite mass."""
+    """Return the same chain for the plain loop: existing contacts, and walls as bodies of infinite
+    mass."""
     exists = chain.contact_exists
     overlap = contacts.overlaps - np.r_[0.0, chain.gap, 0.0]
 
@@ -76,9 +79,9 @@ def reference(contacts, chain, step):
 
 
 def settings():
-    """A law for each loop on every chain, and every alternative of its inputs on the one with
-    gaps: in the long run what another law shows too, and the alternatives, whose bits are
-    pinned."""
+    """Return a law for each loop with every chain, and every alternative of its inputs with the
+    chain with gaps. Laws that share a loop, and the alternatives, whose bits are pinned, run in the
+    long set."""
     found = []
     for name in sorted({*FAMILIES, "tsuji", *distinct_laws()}):
         for changes in alternatives(LAWS[name]):
@@ -94,27 +97,28 @@ def settings():
     return found
 
 
-# The two loops differ in the order of their products (dt (1/m) F here, dt F/m there), so each step
-# may differ by a few half ulps, 2^-53 = 1.1e-16, of displacements of up to 20 times the largest
-# overlap: 1.1e-16 * 20 * sqrt(2000 steps) = 1e-13 of it where they add up at random, which leaves
-# ten for what the chain makes of them. Largest seen over all laws and chains: 2e-13.
+# The two loops multiply in different orders (dt (1/m) F here, dt F/m there), so that each step can
+# differ by several half ulps, 2^-53 = 1.1e-16, of displacements of up to 20 times the largest
+# overlap: 1.1e-16 * 20 * sqrt(2000 steps) = 1e-13 of it for random rounding, and a factor of ten
+# for the amplification by the chain. The largest difference for all laws and chains was 2e-13.
 STATE_TOLERANCE = 1e-12
-# A force follows the overlap with F d ln F/d ln d, 1.5 F for Hertz, and a damping of the order of
-# the elastic force follows the rate: ten times the overlap's tolerance. So does a history. Largest
-# seen: 1e-14.
+# A force depends on the overlap with F d ln F/d ln d, 1.5 F for Hertz, and a damping of the order
+# of the elastic force depends on the rate: ten times the tolerance of the overlap. The same holds
+# for histories. The largest difference was 1e-14.
 FORCE_TOLERANCE = 1e-11
 
 
 @pytest.mark.parametrize(("law", "chain", "changes"), settings())
 def test_engine_equals_reference(law, chain, changes, request):
-    """Forces of every contact at every step, peaks, and the state at the end."""
-    if (law, chain) == ("ma-liu", "loaded"):  # compiled, its loop would be for this alone
+    """Forces of every contact at every step, peaks, and the final state."""
+    if (law, chain) == ("ma-liu", "loaded"):  # the compiled loop would only be used here
         request.getfixturevalue("plain_loop")
     row = CHAINS[chain]
     contacts, step = contacts_and_step(law, row, **changes)
     exists, n, first = row.contact_exists, row.n_bodies, int(row.contact_exists[0])
     every_contact = tuple(row.contact_labels[exists].tolist())
-    # the bare loop for one of the chains of one law a family, the ledger's for the others
+    # the loop without ledger for one chain of one law per family, the loop with ledger for the
+    # others
     ledger = chain != "touching" or law not in FAMILIES
     state = advanced(
         contacts, row, step, Recording((), every_contact, step.value, None, ledger=ledger)
@@ -141,8 +145,8 @@ def test_engine_equals_reference(law, chain, changes, request):
 
 
 def bits(state):
-    """What must not depend on how a run is cut and recorded; largest overlaps are kept behind
-    the front only: open ones count 0."""
+    """Return the variables that must not depend on blocks and records. Largest overlaps are only
+    updated behind the front, so that those of open contacts count as 0."""
     parts = {name: getattr(state.bodies, name) for name in ("u", "v", "a")}
     parts |= {name: getattr(state.contacts, name) for name in ("force", "peak")} | {"h": state.h}
     parts["reach"] = np.maximum(state.contacts.largest_overlap, 0.0)
@@ -152,8 +156,8 @@ def bits(state):
 @pytest.mark.promise("R2")
 @pytest.mark.parametrize("law", each_loop(FAMILIES))
 def test_blocks_and_recordings_change_no_bit(law):
-    """Blocks of 1, 7 and 1000 steps; samples, snapshots and ledger at odd strides; all contacts
-    swept instead of those behind the front."""
+    """Blocks of 1, 7 and 1000 steps; samples, snapshots and ledger with odd strides; and a sweep of
+    all contacts instead of those behind the front."""
     for chain in ("touching", "gaps"):
         row = CHAINS[chain]
         contacts, step = contacts_and_step(law, row)
@@ -174,9 +178,9 @@ def test_blocks_and_recordings_change_no_bit(law):
 @pytest.mark.promise("R2")
 @pytest.mark.parametrize("law", each_loop(FAMILIES))
 def test_samples_at_a_stride_are_those_of_every_step_and_a_snapshot_the_end_of_a_shorter_run(law):
-    """Bit for bit; and a sensor bead shows the mean of its two contacts, where a missing
-    contact counts 0. A snapshot's velocity, half a kick back from the next half-step or half a
-    kick on from the last, to rounding."""
+    """Bit for bit; a sensor bead shows the mean of its two contacts, where a missing contact counts
+    as 0. The velocity of a snapshot, half a kick back from the next half-step or half a kick
+    forward from the last one, agrees within rounding."""
     row = CHAINS["gaps"]
     contacts, step = contacts_and_step(law, row)
     dt, beads = step.value, tuple(row.body_labels.tolist())

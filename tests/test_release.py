@@ -1,5 +1,6 @@
-"""What is written for a release: what people have to fill in is asked for, the paper names what its
-list has, the recipe what the project needs, and the pages the Pythons on which it is tested."""
+"""Files of a release: they ask for the information that people must supply, the paper contains its
+required sections, the recipe contains the requirements of the project, and the pages list the
+tested Python versions."""
 
 import json
 import re
@@ -36,13 +37,13 @@ def test_the_paper_names_what_its_list_has():
 
 @pytest.mark.guard
 def test_the_paper_has_the_sections_that_joss_requires_in_their_order():
-    # https://joss.readthedocs.io/en/latest/paper.html, for submissions from 2026 on
+    # https://joss.readthedocs.io/en/latest/paper.html, for submissions from 2026
     required = ["Summary", "Statement of need", "State of the field", "Software design"]
     required += ["Research impact statement", "AI usage disclosure", "Acknowledgements"]
     required.append("References")
     paper = (ROOT / "paper.md").read_text("utf-8")
     assert re.findall(r"^# (.+)$", paper, re.MULTILINE) == required
-    # its limits, of the text without the metadata
+    # limits of the text length, without metadata
     assert 750 <= len(paper.split("---\n", 2)[2].split()) <= 1750
 
 
@@ -68,7 +69,7 @@ def test_the_recipe_of_conda_asks_for_what_the_project_needs_in_its_lowest_versi
         (host, project["build-system"]["requires"]),
         (run, project["project"]["dependencies"]),
     ):
-        # conda's matplotlib brings a toolkit of windows
+        # conda's matplotlib installs a graphical toolkit
         listed = asked.replace(" ", "").replace("matplotlib-base", "matplotlib")
         bounds = {line.removeprefix("-") for line in listed.splitlines()}
         assert {one for one in bounds if not one.startswith(("python", "pip"))} == set(needs)

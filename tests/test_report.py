@@ -1,4 +1,5 @@
-"""The report: one page with all it needs, whatever its files hold; in a browser if long."""
+"""The report: one page without external files, for any contents of the files; the long tests open
+it in a browser."""
 
 import base64
 import hashlib
@@ -27,7 +28,7 @@ SMALL = gc.load_case("steel-chain-hertz").replace(
 
 
 def compared(*results, trace_of=None, labels=None):
-    """A comparison with a trace of nine tenths of the forces of a result."""
+    """Return a comparison with a trace of nine tenths of the forces of a result."""
     result = trace_of or results[0]
     _, force = Sensor(interval=1e-6).read(result.time, 0.9 * result.sensor_force)
     force = np.vstack([np.zeros((30, force.shape[1])), force])
@@ -41,7 +42,7 @@ def compared(*results, trace_of=None, labels=None):
 
 @pytest.fixture(scope="module")
 def computed(tmp_path_factory):
-    """Files of a run and of its comparison with a trace."""
+    """Return the files of a run and of its comparison with a trace."""
     folder = tmp_path_factory.mktemp("report")
     title = "Beads <b>struck</b> & heard"
     result = gc.run(SMALL.replace(title=title, snapshots=None))
@@ -53,7 +54,8 @@ def computed(tmp_path_factory):
 @pytest.mark.usefixtures("blank_pictures")
 def test_a_page_holds_all_it_needs(computed):
     page = report([computed / "run.h5", computed / "compared.h5"]).decode()
-    # one script, which is ours, and nothing is fetched: only links that a reader may follow
+    # our single script; the page loads no other files, and contains only links that a reader can
+    # follow
     assert "<link" not in page and "@import" not in page
     (script,) = re.findall("<script>(.*?)</script>", page, re.DOTALL)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -77,7 +79,7 @@ def test_a_page_holds_all_it_needs(computed):
     ):
         assert words in page, words
     assert "&lt;b&gt;struck&lt;/b&gt; &amp; heard" in page and "<b>struck" not in page
-    # the law once, and what to cite at the end
+    # the law appears once, and the references at the end
     assert page.count(">Contact law hertz<") == page.count(">How to cite<") == 1
     assert page.index(">Provenance<") < page.index(">How to cite<")
     # peaks of the run itself
@@ -137,7 +139,7 @@ def test_small_waves_are_saved_plotted_cited_and_reported(
     opened = gc.open(file)
     assert opened.equals(call(case)) and opened.case.sha256 == case.sha256
     assert json.loads(opened.provenance["law_json"])["law"] == "hertz"
-    # an existing file is not replaced, and every answer has the same kind of file
+    # an existing file is not replaced, and every kind of result has the same kind of report
     assert obey([*asked, file]) == obey([*asked, f"{command}.json"]) == 4
     assert "@book{johnson-1985," in obeyed("cite", file).out
     name = f"{command}-{draw.__name__.replace('_', '-')}.png"
@@ -151,7 +153,7 @@ def test_small_waves_are_saved_plotted_cited_and_reported(
     assert "Figure not available" not in page and page.count('<figure class="picture"') == 1
     highest = call(case).variables["band_edges" if command == "dispersion" else "frequencies"]
     assert f">{highest.data.max():.6g}<" in page
-    # the complete case, with the time table of the drive in lines that the browser breaks
+    # the complete case, with the time table of the drive in lines that the browser can wrap
     assert "time = [0.0, 4e-06, 8e-06, " in page and "white-space: pre-wrap" in page
 
 
@@ -178,7 +180,7 @@ def test_a_comparison_names_every_law_of_a_result_and_is_drawn_where_numbers_are
     assert "doi = {10.1234/made-up}" in cited
     texts = {text.get_text() for text in gc.figures.comparison(found).findobj(Text)}
     assert "bead 13\nno simulated pulse" in texts
-    # a result without a number next to one with all
+    # one result without a number, next to one with all numbers
     both = compared(complete, early)
     texts = {text.get_text() for text in gc.figures.comparison(both).findobj(Text)}
     assert any(text.startswith("bead 3\nhertz: residual") for text in texts)
@@ -193,7 +195,7 @@ def test_pages_of_many_runs_tell_what_has_not_come_and_give_it_no_number(tmp_pat
         study = gc.sweep(case, {"striker.speed": speeds}, out=tmp_path / "study.h5")
     drawn = [str(draw().get_label()) for draw in figures_of(study).values()]
     assert ["had not arrived, or not ended" in label for label in drawn] == [True]
-    # the striker is as large as the beads where nothing else is given
+    # the striker is as large as the beads if its size is not given
     page = answer_blocks(study, "study.h5")
     varied = ("striker.speed", "varied", "m/s", "speed towards the chain")
     assert any(varied in getattr(block, "rows", ()) for block in page)
@@ -245,7 +247,7 @@ def test_a_report_begins_with_the_answer_and_ends_with_the_provenance(computed, 
 
 @pytest.fixture(scope="module")
 def opened_report(browser, computed, tmp_path_factory):
-    """A report in the browser, with the errors of its console."""
+    """Open a report in the browser, and return the page and the errors of its console."""
     path = tmp_path_factory.mktemp("page") / "page.html"
     path.write_bytes(report([computed / "run.h5", computed / "compared.h5"]))
     page, heard = browser.new_page(), []
@@ -277,7 +279,7 @@ def test_figures_of_a_report_are_magnified_and_show_values(opened_report):
     image.dblclick()
     assert image.get_attribute("viewBox") == home
     panel = json.loads(figure.get_attribute("data-panels"))[0]
-    # the middle of the first panel, at the height of its upper edge, where there is no curve
+    # the middle of the first panel, at its upper edge, where there is no curve
     left, top, right, _ = panel["box"]
     frame, width = image.bounding_box(), float(home.split()[2])
     scale = frame["width"] / width
@@ -298,19 +300,20 @@ def test_figures_of_a_report_are_magnified_and_show_values(opened_report):
 @pytest.mark.long
 @pytest.mark.parametrize("paper", ["A4", "Letter"])
 def test_printed_pages_are_full(opened_report, paper):
-    """All pages but the last are filled to 55 % without gaps above 40 %: the issue's bounds."""
+    """All pages except the last are filled to 55 %, without gaps above 40 %, which are the limits
+    of the issue."""
     pdf = pytest.importorskip("pypdfium2", reason="pypdfium2 is not installed")
     printed = pdf.PdfDocument(opened_report.pdf(format=paper))
     for k in range(len(printed) - 1):
         image = np.asarray(printed[k].render(scale=0.5, grayscale=True).to_pil())
-        margin = round(18 / 25.4 * 72 * 0.5)  # 18 mm at 36 points per inch
+        margin = round(18 / 25.4 * 72 * 0.5)  # 18 mm at 36 dots per inch
         rows = np.flatnonzero((image[margin:-margin] < 250).any(axis=1))
         height = image.shape[0] - 2 * margin
         assert rows[-1] + 1 >= 0.55 * height, f"page {k + 1}"
         assert np.diff([-1, *rows]).max() <= 0.4 * height, f"page {k + 1}"
 
 
-# What turns the text beside it, hides it, or is obeyed by a terminal: ESC, backspace, C1,
+# Characters that turn or hide the text next to them, or control a terminal: ESC, backspace, C1,
 # right-to-left override, isolate, zero width, line separator, byte order mark
 UNSEEN = "\x1b[31m\x08\x9b\u202e\u2067\u200b\u2028\ufeff"
 
@@ -318,7 +321,7 @@ UNSEEN = "\x1b[31m\x08\x9b\u202e\u2067\u200b\u2028\ufeff"
 @pytest.mark.usefixtures("blank_pictures")
 def test_names_and_titles_turn_and_hide_nothing_of_a_page(computed, tmp_path, obeyed, monkeypatch):
     run, name = open_answer(computed / "run.h5"), f"a{UNSEEN}\udcffz"
-    # in a name of a file a byte that is not UTF-8 too
+    # in the name of a file also a byte that is not UTF-8
     run.title, run.messages = f"title {UNSEEN} end", [Message(f"message {UNSEEN} end")]
     files = [str(tmp_path / f"{name}{end}") for end in (".h5", "2.h5")]
     run.save(files[0])
@@ -328,7 +331,7 @@ def test_names_and_titles_turn_and_hide_nothing_of_a_page(computed, tmp_path, ob
     found.save(files[1])
     page = tmp_path / "page.html"
     assert obey(["report", *files, "--out", str(page)]) == 0
-    # pictures from here on: tables of a notebook, and letters of a figure that are kept as letters
+    # images from here on: tables of a notebook, and text in figures, which stays text
     monkeypatch.undo()
     only = ["--only", "force-traces", "--format", "svg"]
     said = obeyed("plot", files[0], *only, "--out", str(tmp_path))

@@ -1,5 +1,6 @@
-"""The same case gives the same bits: over processes, threads, a warm and a cold cache, and a
-plainer processor; over blocks and recordings: test_reference_loop.py and test_restart.py."""
+"""The same case gives the same bits: in several processes and threads, with a full and an empty
+cache, and on a simpler processor. test_reference_loop.py and test_restart.py test blocks and
+records."""
 
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +14,7 @@ from granchain.store import open_answer
 
 ROOT = Path(gc.__file__).parents[1]
 
-# Without rate and history, with history, and with a rate.
+# A law without rate and history, one with history, and one with a rate.
 KEYS = ("chain.beads=12", "sensors.beads=[1, 9]", "sensors.contacts=[0, 3]", "time.end=1e-4")
 CASES = {
     "hertz": ("contact.law=hertz", *KEYS),
@@ -23,12 +24,12 @@ CASES = {
 
 
 def data_hash(*changes):
-    """Hash of all data of a run."""
+    """Return the hash of all data of a run."""
     found = gc.run(gc.load_case("steel-chain", changes)).provenance["data_sha256"]
     return found
 
 
-# What another process says of the same runs.
+# Return the hashes that another process computes for the same runs.
 SCRIPT = f"""
 import sys
 sys.path.insert(0, {str(ROOT)!r})
@@ -57,7 +58,7 @@ def test_threads_give_the_same_data(figure):
 @pytest.mark.promise("R3")
 def test_another_process_gives_the_same_data_and_the_file_keeps_their_hash(tmp_path):
     expected = [data_hash(*changes) for changes in CASES.values()]
-    # how many threads BLAS and Numba may take, and how Python orders its sets, is nothing to a run
+    # the number of threads of BLAS and Numba, and the order of Python's sets, do not affect a run
     environment = {"NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "7"}
     assert hashes_elsewhere([*CASES], **environment) == expected
     for i, changes in enumerate(CASES.values()):
@@ -73,12 +74,12 @@ def test_another_process_gives_the_same_data_and_the_file_keeps_their_hash(tmp_p
 @pytest.mark.long
 @pytest.mark.parametrize("names", [["hertz"], ["ma-liu", "flores"]], ids=", ".join)
 def test_a_plain_processor_and_a_cold_and_a_warm_cache_give_the_same_data(names, tmp_path):
-    """Compiled for a processor of which nothing is known but its kind, by a process that finds
-    no cache; and by one that loads it."""
+    """Compiled for a generic processor of the same kind, by a process with an empty cache, and
+    loaded from the cache by another process."""
     expected, kept = [data_hash(*CASES[name]) for name in names], []
     plainer = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
     for _ in ("compiles", "loads"):
         assert hashes_elsewhere(names, tmp_path, **plainer) == expected
         kept.append({path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nbc")})
-    # or the second has compiled as well, and shows nothing
+    # otherwise the second process has compiled too, and the test shows nothing
     assert kept[0] and kept[0] == kept[1]

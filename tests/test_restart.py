@@ -1,5 +1,5 @@
-"""A run that was stopped goes on to the same bits as one that never was; its checkpoint is
-whole, guarded, and gone when it has ended."""
+"""A run that was stopped continues to the same bits as a run without a break. Its checkpoint is
+complete, protected, and deleted at the end of the run."""
 
 import itertools
 import json
@@ -30,34 +30,35 @@ from granchain.store import Checkpoint, journal, open_answer
 from granchain.store.journal import Saved
 
 WALL = End("wall")
-# A push of a micrometre along one sine, of the order of the overlaps of the struck chain.
+# A displacement of a micrometre with a sine shape, similar to the overlaps in the struck chain.
 PUSH_TIME = np.linspace(0.0, 1e-4, 50)
 PUSH = End("displacement", None, PUSH_TIME, 2e-6 * np.sin(np.pi * PUSH_TIME / 5e-5) ** 2)
 
-# 60 N is not inside the jump of a law that has one.
+# 60 N is outside the jump of each law with a jump.
 ROWS = {
     "touching": lambda: steel_row(8),
     "displaced": lambda: steel_row(
         8, displacement=np.array([0.0, 1e-6, -2e-6, 0.0, 0.0, 3e-7, 0.0, -1e-6])
     ),
-    # gaps that close within a step or two at 1.77 m/s, and within fifty
+    # gaps that close within one or two steps at 1.77 m/s, and within fifty
     "gaps": lambda: steel_row(8, gap=np.resize([0.0, 5e-7, 2e-5], 7)),
     "driven end, wall, precompression and gravity": lambda: standing_row(
         8, PUSH, WALL, precompression=60.0, gravity=9.81
     ),
 }
-# Steps: at some 600 m/s through eight times 4.76 mm in 60 us, 400 of some .15 us.
+# Number of steps: at about 600 m/s, the pulse crosses eight times 4.76 mm in 60 us, which are 400
+# steps of about .15 us.
 N_STEPS = 600
-# Around the first step, while all contacts load, in the pulse, after it, around the last.
+# Near the first step, while all contacts load, during the pulse, after it, and near the last step.
 SPLITS = (0, 1, 2, 37, 143, 350, N_STEPS - 1, N_STEPS, N_STEPS + 1)
-# With dents, in the rows that share a loop; with a rate and an onset: test_small_plain.py; driven
-# and loaded: the built-in cases below; and all in the long run.
+# A law with dents, for the rows that share a loop. test_small_plain.py tests a law with a rate and
+# onsets, the built-in cases below have drives and loads, and the long run has all laws.
 FAST = [pytest.param("ma-liu", tuple(ROWS)[:3])]
 FAST += [pytest.param(law, tuple(ROWS), marks=pytest.mark.long) for law in distinct_laws()]
 
 
 def prepared(law, chain):
-    """Makes states at the start of a run, which records at odd strides."""
+    """Return a function that makes states at the start of a run with odd recording strides."""
     contacts = contacts_of(laws()[law], chain, inputs_for(law))
     step = replace(time_step_of(contacts, chain, "fast", 1e-4), n_steps=N_STEPS)
     dt, first = step.value, int(chain.contact_labels[chain.contact_exists][0])
@@ -66,7 +67,8 @@ def prepared(law, chain):
 
 
 def bits(state):
-    """All that a run has changed, but what the last look left, which depends on its time."""
+    """Return everything that a run has changed, except for results of the last check, which depend
+    on its time."""
     arrays = {name: np.array(array) for name, array in state.arrays().items()}
     clock = arrays["clock"].view(fields.CLOCK)
     clock["allowed_step"] = clock["where"] = 0
@@ -76,21 +78,22 @@ def bits(state):
 @pytest.mark.promise("R1")
 @pytest.mark.parametrize(("law", "rows"), FAST)
 def test_a_restarted_run_has_the_bits_of_an_unbroken_one(law, rows, tmp_path, figure):
-    """State, forces, history, accelerations, records, peaks, ledger; through the file; ends and
-    split points."""
+    """Compare state, forces, history, accelerations, records, peaks and ledger, after a round trip
+    through the file, for several end conditions and split points."""
     compared = 0
     for name in rows:
         fresh = prepared(law, ROWS[name]())
         unbroken = fresh()
         assert unbroken.advance(N_STEPS + 1) is Status.COMPLETE
-        # or a restart that loses the history, the motion or a record would be the same
+        # without these conditions, a restart that loses history, motion or records would pass
         forces = unbroken.records.sensor_force
         assert forces.max() > 0.0 and unbroken.clock.sample == forces.shape[0]
         expected = bits(unbroken)
         state, by_rows = fresh(), Checkpoint(tmp_path / "rows.chk")
         for split in SPLITS:
             state.advance(split - state.step)
-            # whole, and row by row behind earlier states: one that changed once saved would differ
+            # complete, and appended after earlier states: a row that changed after it was saved
+            # would differ
             for kept, settled in ((Checkpoint(tmp_path / "run.chk"), {}), (by_rows, state.settled)):
                 kept.save(Saved(state.arrays(), "", 0.0, settled), set_up=state.set_up)
                 after = fresh()
@@ -111,7 +114,7 @@ RUN = ("run", "steel-chain", *(word for key in KEYS for word in ("--set", key)),
 
 
 class Stopping:
-    """Steps of one, stopped by Ctrl-C where `at` says: the part of the run that is done."""
+    """Runs with blocks of one step, which Ctrl-C stops after the fraction `at` of the run."""
 
     def __init__(self, monkeypatch):
         self.at = 2.0
@@ -136,12 +139,12 @@ def left():
 
 
 def unbroken():
-    """Hash of the data of the run that nobody stops."""
+    """Return the hash of the data of an uninterrupted run."""
     return gc.run(gc.load_case("steel-chain", KEYS)).provenance["data_sha256"]
 
 
 def told(capsys, *more, code):
-    """What the run says with more words on its command line."""
+    """Return the error output of the run with additional command-line options."""
     assert obey([*RUN, *more]) == code
     return capsys.readouterr().err
 
@@ -159,10 +162,12 @@ def test_a_run_stopped_twice_ends_with_the_data_of_one_that_was_not(stopping, ca
     result, complete = open_answer("run.h5"), Path("run.h5").read_bytes()
     assert (result.status, result.provenance["data_sha256"]) == (Status.COMPLETE, unbroken())
     assert left() == ["run.h5"]
-    # a kill came between the file and the removal of the checkpoint, which is the older one
+    # as after a kill between the writing of the file and the removal of the checkpoint, which is
+    # older
     Path("run.h5.chk").write_bytes(left_behind)
     os.utime("run.h5.chk", (0.0, 0.0))
-    # of another case, the checkpoint goes on to be looked at, and says so
+    # the checkpoint of another case is still read, and the message says that it belongs to another
+    # case
     other = ("--set", "striker.speed=1.8", "--resume")
     assert "run.h5.chk: the checkpoint belongs to a different case" in told(capsys, *other, code=4)
     said = told(capsys, "--resume", code=0)
@@ -221,7 +226,7 @@ def test_an_unfinished_run_is_kept_from_what_does_not_go_on_with_it(stopping, mo
     assert left() == ["run.h5"]
 
 
-# What is patched and its value, changes on the command line, and what is told.
+# Name and value of an attribute that is replaced, additional command-line options, and the message.
 OLD = json.dumps({"numpy": "0.1", "numba": "0.1"})
 OTHERS = [
     ("", None, ("--set", "striker.speed=1.8"), "belongs to a different case. Use the case and the"),
@@ -232,7 +237,8 @@ OTHERS = [
 
 @pytest.mark.promise("R4")
 def test_where_the_last_state_of_a_checkpoint_is_not_whole_the_one_before_is_taken(stopping):
-    """Cut off or damaged; where no state is whole it is a sentence, and the file stays."""
+    """Files that are cut off or damaged. If no state is complete, an error is raised, and the file
+    stays."""
     case = gc.load_case("steel-chain", [*KEYS, "sensors.interval=1e-9"])
     kept, whole_run = journal.Checkpoint("run.chk"), gc.run(case)
     gc.run(case, checkpoint=kept, watch=Stop(0.3))
@@ -264,7 +270,7 @@ def test_a_checkpoint_that_cannot_be_written_is_told_once_and_stops_nothing(tmp_
     assert list(tmp_path.iterdir()) == []
 
 
-# one of 10 ms every 30 s; one of 2 s every 102 s
+# checkpoints of 10 ms every 30 s, or of 2 s every 102 s
 @pytest.mark.promise("R1")
 @pytest.mark.parametrize(("writing", "every"), [(0.01, 30.0), (2.0, 102.0)])
 def test_checkpoints_cost_a_fiftieth_of_a_run_at_most(
@@ -292,7 +298,8 @@ def test_checkpoints_cost_a_fiftieth_of_a_run_at_most(
 
 @pytest.mark.promise("R1")
 def test_the_time_of_a_run_is_that_of_all_its_parts(stopping, monkeypatch):
-    # a clock that a busy machine does not move: a thousandth of a second each time it is read
+    # a clock that does not depend on the load of the computer: each reading adds a thousandth of a
+    # second
     ticks = itertools.count(1)
     monkeypatch.setattr(simulation.time, "perf_counter", lambda: 1e-3 * next(ticks))
     stopping.at = 0.5
@@ -303,6 +310,6 @@ def test_the_time_of_a_run_is_that_of_all_its_parts(stopping, monkeypatch):
     case = gc.load_case("steel-chain", KEYS)
     whole_run = gc.run(case, checkpoint="run.h5.chk", resume=True)
     assert whole_run.provenance["started"] == began["started"]
-    # the first part, to when its checkpoint was written, and the second
+    # the first part until its checkpoint was written, and the second part
     parts = began["wall_time"] + 1e-3 * (next(ticks) - resumed)
     assert whole_run.provenance["wall_time"] == pytest.approx(parts, abs=5e-3)

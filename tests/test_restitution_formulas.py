@@ -1,4 +1,5 @@
-"""Restitution formulas of elastoplastic impacts: against laws, limits, computed numbers."""
+"""Formulas for the restitution of elastoplastic impacts, compared with laws, limits, and computed
+numbers."""
 
 import math
 from itertools import product
@@ -23,7 +24,7 @@ SPEEDS = (0.2, 1.77, 10.0)
 
 
 def law_restitution(name, speed, pair=PAIR, **inputs):
-    """e^2 = W/U at the overlap where the law's loading work U is m v^2/2."""
+    """Return e, where e^2 = W/U at the overlap at which the law's loading work U is m v^2/2."""
     contact = Contact(laws()[name], example_inputs(laws()[name], **inputs), pair)
     kinetic = 0.5 * float(pair.effective_mass) * speed * speed
     d_max = brentq(
@@ -36,7 +37,7 @@ def test_thorntons_formula_is_what_his_law_delivers():
     yield_speed = theory.thornton_yield_speed(MODULUS, RADIUS, MASS, 1.6 * YIELD_STRESS)
     for ratio in (1.0, 1.001, 1.5, 10.0, 100.0, 1000.0):
         delivered = law_restitution("thornton", ratio * yield_speed)
-        # both are exact; the root of a ratio of energies, with the root of U found to 1e-15
+        # both are exact, except for the square root and U, which is found within 1e-15
         found = theory.thornton_restitution(ratio * yield_speed, yield_speed)
         assert found == pytest.approx(delivered, abs=1e-12)
     # .8477 .5089 .3312: computed from the law, independently of this package
@@ -44,7 +45,7 @@ def test_thorntons_formula_is_what_his_law_delivers():
     assert found == pytest.approx((0.8477, 0.5089, 0.3312), abs=5.1e-5)
     # x -> 0: (6 sqrt(3)/5)^.5 (x/(2 (6/5)^.5))^.25 = 1.18499 x^.25
     assert theory.thornton_restitution(1e12, 1.0) * 1e3 == pytest.approx(1.18499, abs=5e-6)
-    # the yield speed is that of the Hertz work: largest pressure 3 F/(2 pi R d)
+    # the yield speed follows from the Hertz work: the largest pressure is 3 F/(2 pi R d)
     stiffness = theory.hertz_stiffness(MODULUS, RADIUS)
     impact = theory.elastic_impact(stiffness, MASS, yield_speed)
     largest = 1.5 * impact.max_force / (math.pi * RADIUS * impact.max_overlap)
@@ -56,16 +57,16 @@ def chang_ling(speed):
 
 
 def test_chang_and_lings_formula_has_the_computed_values_and_is_the_energy_of_its_parts():
-    # three digits are given
+    # the reference has three digits
     assert [chang_ling(speed) for speed in SPEEDS] == pytest.approx((0.769, 0.447, 0.290), abs=5e-4)
-    # the yield speed of Hertz at the pressure K Y, whose d_y is w_c
+    # the yield speed of Hertz's law at the pressure K Y, where d_y is w_c
     pressure = (1.282 + 1.158 * POISSON) * YIELD_STRESS
     first = theory.thornton_yield_speed(MODULUS, RADIUS, MASS, pressure)
     assert chang_ling(first * (1.0 + 1e-9)) == pytest.approx(1.0, abs=1e-8)
     assert chang_ling(first * 1.1) < 0.99
-    # the Hertz curve of the unloading sphere that carries the same force over the same contact
-    # area: W = (2/5) F d_e with F = pi R p (2 w_m - w_c), p = (2/3) K Y the mean pressure, a^2 = R
-    # (2 w_m - w_c), d_e = 3 F/(4 E a)
+    # the Hertz curve of the unloading sphere that carries the same force on the same contact area:
+    # W = (2/5) F d_e, with F = pi R p (2 w_m - w_c), p = (2/3) K Y the mean pressure, a^2 = R (2
+    # w_m - w_c), and d_e = 3 F/(4 E a)
     critical = (math.pi * pressure / (2.0 * MODULUS)) ** 2 * RADIUS
     kinetic, elastic = 0.5 * MASS * 1.77**2, 8 / 15 * MODULUS * math.sqrt(RADIUS) * critical**2.5
 
@@ -87,7 +88,7 @@ def test_wus_branches_meet_and_fall_with_a_quarter_and_a_half():
         small, large = 2.08 / ratio**0.25, 0.62 / math.sqrt(ratio * strain)
         found = theory.wu_restitution(ratio, 1.0, strain, 1.0)
         assert found == pytest.approx(small if ratio < switch else large, rel=1e-14)
-    # 2.08^4 = 18.72: the first branch is 1 there
+    # 2.08^4 = 18.72: there the first branch is 1
     first = theory.wu_restitution(2.08**4 * (1.0 + 1e-12), 1.0, strain, 1.0)
     assert first == pytest.approx(1.0, abs=1e-11)
     with pytest.raises(
@@ -103,7 +104,8 @@ def test_weir_and_tallons_formula_falls_with_a_quarter_and_herbert_and_mcwhannel
         theory.weir_tallon_restitution(0.8, YIELD_STRESS, MODULUS, 193e9, 7968.8)
     ten = theory.weir_tallon_restitution(10.0, YIELD_STRESS, MODULUS, 193e9, 7968.8)
     assert ten == pytest.approx(1.39342 * (0.8 / 10.0) ** 0.25, rel=1e-5)
-    # Autiero et al. 2022, eq. (26): .026, 2 * .026, 10 * .026 at 1, 8, 1000; to 1/.026^3 mm/s
+    # Autiero et al. 2022, eq. (26): .026, 2 * .026, and 10 * .026 at 1, 8, and 1000 mm/s; zero at
+    # 1/.026^3 mm/s
     speeds = (0.0, 0.001, 0.008, 1.0, 56.89576)
     found = [theory.herbert_mcwhannell_restitution(v) for v in speeds]
     assert found[:4] == pytest.approx([1.0, 0.974, 0.948, 0.74], rel=1e-14)
@@ -127,7 +129,7 @@ def test_jacksons_formula_is_continuous_and_refused_beyond_1000_critical_speeds(
     assert [e(10.0, 0.01), e(600.0, 0.01)] == pytest.approx([0.828281, 0.323449], abs=5e-6)
     with pytest.raises(CaseError, match=r"V: 1000.1 is out of range. It must be at most 1000 V_c"):
         e(1000.1)
-    # d_c is the yield overlap of a largest pressure C s_y
+    # d_c is the yield overlap for a largest pressure C s_y
     pressure = 1.295 * math.exp(0.736 * POISSON) * YIELD_STRESS
     yielding = theory.thornton_yield_speed(MODULUS, RADIUS, MASS, pressure)
     critical = theory.jackson_critical_speed(MODULUS, RADIUS, MASS, YIELD_STRESS, POISSON)
@@ -139,12 +141,13 @@ def test_jacksons_formula_is_near_what_his_law_delivers():
     first = theory.jackson_critical_speed(MODULUS, RADIUS, MASS, YIELD_STRESS, POISSON)
     for speed in SPEEDS:
         fitted = theory.jackson_restitution(speed, first, YIELD_STRESS / MODULUS)
-        # a fit to other runs than ours: the larger of the two differs by less than a fifteenth
+        # the formula was fitted to other computations; the two differ by less than a fifteenth of
+        # the larger
         assert fitted == pytest.approx(law_restitution("jackson-green", speed), rel=0.07)
 
 
-# Wang, Liu & Liu 2022, tables 1 and 5: ball in socket, 200 GPa and .29 against 65 GPa and .33, 20.5
-# and 20 mm, 30 MPa, psi 3, xi 13.
+# Wang, Liu & Liu 2022, tables 1 and 5: ball in a socket, 200 GPa and .29 against 65 GPa and .33,
+# radii of 20.5 and 20 mm, 30 MPa, psi 3, xi 13.
 SOCKET = {
     "effective_modulus": 1.0 / ((1.0 - 0.29**2) / 200e9 + (1.0 - 0.33**2) / 65e9),
     "effective_radius": 0.0205 * 0.0200 / 0.0005,
@@ -160,10 +163,10 @@ def test_ma_and_lius_asymptote_is_reached_from_below_but_for_its_rounded_factor(
         law = law_restitution("ma-liu", speed, Pair(**SOCKET), **given)
         return theory.ma_liu_plastic_restitution(speed, **SOCKET, **given), law
 
-    # .6362 of the formula against .6309 of the law at 8 m/s (printed in table 5)
+    # at 8 m/s, the formula gives .6362, and the law .6309 (printed in table 5)
     assert both(8.0) == pytest.approx((0.6362, 0.6309), abs=5e-5)
     asymptote, law = both(4000.0)
-    # .81 stands for .8127; what is left falls with d_p/d_max
+    # .81 is a rounded .8127; the remaining difference decreases with d_p/d_max
     assert asymptote * 0.8127 / 0.81 == pytest.approx(law, rel=2e-3)
     # at 4 m/s the printed largest overlap, 111.52 um, is below d_p = 13^2/2 1.57876 um = 133.4 um
     allowed = r"V: 4 is out of range. It must be at least 4\.\d+ m/s, at which the contact just"
@@ -186,5 +189,5 @@ def test_a_speed_that_is_none_is_refused_by_every_formula_and_below_the_yield_sp
         ):
             formula(speed)
     assert [formula(0.99) for formula in formulas[:3]] == [1.0] * 3
-    # and just above it nearly so: the formulas meet 1
+    # just above the yield speed the restitution is nearly 1, because the formulas are continuous
     assert theory.thornton_restitution(1.0 + 1e-9, 1.0) == pytest.approx(1.0, abs=1e-8)

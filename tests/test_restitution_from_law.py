@@ -1,4 +1,5 @@
-"""A dashpot with the restitution of an elastoplastic law at the impact's speed delivers that."""
+"""A dashpot whose restitution is that of an elastoplastic law at the impact speed delivers this
+restitution."""
 
 import re
 from dataclasses import replace
@@ -30,18 +31,19 @@ def test_the_quasi_static_restitution_is_that_of_the_engine():
     speeds = np.array([0.02, 0.2, 1.77, 10.0])
     (found,) = restitutions_at([LawAtSpeeds(law, values, PAIR, np.array([1e-3]), speeds)])
     found = found[:, 0]
-    # below the yield speed nothing is lost
+    # below the yield speed no energy is lost
     assert found[0] == 1.0
-    # .9926 .8390 .6694 at .2, 1.77, 10 m/s: recomputed to these digits; the engine within its error
+    # .9926 .8390 .6694 at .2, 1.77, 10 m/s: recomputed to these digits; the engine agrees within
+    # its error
     assert found[1:] == pytest.approx([0.9926, 0.8390, 0.6694], abs=5e-5)
     assert found[1:] == pytest.approx([ma_liu(v) for v in speeds[1:]], abs=2e-6)
 
 
-# test_small_plain.py looks up the restitution of an onset as plain Python
+# test_small_plain.py tests the restitution at the speed of an onset as plain Python
 @pytest.mark.long
 @pytest.mark.parametrize("speed", [0.3, 6.0])
 def test_identified_damping_delivers_the_other_laws_restitution_at_the_onsets_own_speed(speed):
-    # two beads with a gap, so that the contact has a speed of its own at its onset
+    # two beads with a gap, so that the contact has an onset speed
     chain = replace(steel_row(2, speed), gap=np.array([1e-6]))
     state = run_row(
         chain, "flores", 1e-6 / speed + 1e-4, refine=10.0,
@@ -49,7 +51,7 @@ def test_identified_damping_delivers_the_other_laws_restitution_at_the_onsets_ow
     )  # fmt: skip
     before, after = velocities(state)
     assert (after - before) / speed == pytest.approx(ma_liu(speed), abs=1e-5)
-    # and the contact has kept its speed
+    # the contact stores this speed
     assert state.h[0, 1] == pytest.approx(speed, rel=1e-9)
     assert len(state.model.coefficients) == SPEED_NODES + 4
 
@@ -88,7 +90,7 @@ def test_a_restitution_beyond_the_overlap_limit_of_its_law_is_refused(other, pla
     limit = re.search(r"at most (\S+) m\.", str(alone.value))[1]
     with pytest.raises(LawError, match=f"overlap limit of {other}, {limit} m") as refused:
         impact(law="flores", speed=8.0, pair=soft, restitution={"law": other})
-    # just below the largest speed of the message both have a restitution
+    # slightly below the largest speed in the message, both laws have a restitution
     fastest = 0.99 * float(re.search(r"at most (\S+) m/s", str(refused.value))[1])
     wanted = impact(law=other, speed=fastest, pair=soft, refine=0.5).restitution
     given = impact(

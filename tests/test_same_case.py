@@ -1,5 +1,6 @@
-"""A case stored, opened or sent elsewhere is the same under a change of every key, and a member of
-an evaluation equals its single run whatever key is varied and however it is computed."""
+"""A case that is stored, opened or sent to another process stays the same under a change of every
+key, and a member of an evaluation equals its single run for every varied key and every method of
+computation."""
 
 import json
 import warnings
@@ -20,7 +21,7 @@ from granchain.studies.plan import plan_of
 
 pytestmark = [
     pytest.mark.promise("R3"),
-    # of some of the changes: whether a pulse has come is not what is compared
+    # warnings of several changes: the comparison does not depend on whether a pulse has arrived
     pytest.mark.filterwarnings("ignore:evaluate. .*Increase time.end"),
 ]
 TRACE = Path(__file__).parents[1] / "data" / "synthetic2026"
@@ -33,12 +34,12 @@ BRASS = "brass-260-half-hard"
 
 
 def changes(text):
-    """What keys are changed to: each as on the command line, or taken out."""
+    """Return new values of keys, as on the command line, or None for keys that are removed."""
     pairs = (one.partition("=") for one in text.split(";"))
     return {key.strip(): toml_value(value.strip()) if value else None for key, _, value in pairs}
 
 
-# Another value of each key, in the first case that takes it; a key missing here fails the test.
+# Another value of each key, in the first case that allows it; a missing key fails the test.
 STRUCK = changes("""
 title = 'another'; chain.beads = 7; chain.radius = 0.003; chain.mass = 0.0002;
 chain.material = 'brass-260-half-hard'; chain.gap = 1e-7; chain.drag = 30.0;
@@ -139,7 +140,7 @@ def paired():
 
 @pytest.fixture(scope="module")
 def bases(tmp_path_factory):
-    """Each case, with another value for its keys."""
+    """Each case, with another value for each of its keys."""
     folder = tmp_path_factory.mktemp("cases")
     return {
         "struck": (struck(), STRUCK),
@@ -149,7 +150,7 @@ def bases(tmp_path_factory):
 
 
 def under(case, key, value):
-    """What a case is with another value of a key, or why it is none."""
+    """Return the case with another value of a key, or the reason why this case is not valid."""
     try:
         changed = case.replace(**{key: value})
     except gc.errors.CaseError as error:
@@ -162,7 +163,8 @@ def test_every_key_of_the_schema_is_changed_in_one_of_the_cases():
     changed = {part for key in (*STRUCK, *DRIVEN, *PAIRED) for part in key.split(".")} | {
         "restitution"
     }
-    # signals and compliant ends have keys that exclude each other: they are sent as the same table
+    # signals and compliant ends have keys that exclude each other; they are sent as tables of the
+    # same form
     of_signals = {"to", "band", "rms", "seed", "shape", "from", "time", "value"}
     of_signals |= {"thickness", "area", "modes"}
     keys = {name for _, model in KEY_TABLES for name in model.model_fields}
@@ -176,7 +178,7 @@ def test_a_case_that_was_stored_is_the_same_under_every_change(
     case, others = bases[name]
     case = case.replace(**{"time.end": 3e-6})
     gc.run(case).save(tmp_path / "run.h5")
-    # another table of the chain beside it, whose loop is the same
+    # the ensemble also contains another chain with the same loop
     gc.run_many([case.replace(**{"chain.disorder_seed": 9}), case], out=tmp_path / "many.h5")
     expected = {
         key: under(case, key, value) for key, value in others.items() if not key.endswith(".file")
@@ -193,7 +195,7 @@ def test_a_case_that_was_stored_is_the_same_under_every_change(
 
 
 def single(case):
-    """The result of a run, also of one that fails."""
+    """Return the result of a run, also if the run fails."""
     try:
         return gc.run(case)
     except RunError as error:
@@ -202,7 +204,7 @@ def single(case):
 
 
 def valid(case, others):
-    """Those changes of one key after which the case is valid."""
+    """Return the changes of one key that give a valid case."""
     found = []
     for key, value in others.items():
         try:
@@ -214,7 +216,7 @@ def valid(case, others):
 
 
 def through(way, cases, measures, folder, executor=None):
-    """The answer of an evaluation in this way."""
+    """Return the result of an evaluation by one method."""
     file = folder / f"{len(list(folder.iterdir()))}.h5"
     if way == "memory":
         return gc.evaluate(cases, measures, threads=2, progress=False)
@@ -239,12 +241,12 @@ def through(way, cases, measures, folder, executor=None):
 
 
 def hash_of_data(result):
-    """The first digits of the hash of all variables, as a number."""
+    """Return the first digits of the hash of all variables as a number."""
     return {"hash_of_data": float(int(result.data_sha256[:12], 16))}
 
 
 class Alone(NamedTuple):
-    """A case, its single run, and what is measured of it alone."""
+    """A case, its single run, and the measures of a study of this case alone."""
 
     key: str
     case: Case
@@ -253,7 +255,7 @@ class Alone(NamedTuple):
 
 
 def alone(case, changes):
-    """A case under changes of one key each, and the case as it is."""
+    """Return the case, and the case with a change of one key each."""
     found, measures = [], ["pulse", "traces", hash_of_data]
     for key, value in [("", None), *changes]:
         each = case.replace(**{key: value}) if key else case
@@ -263,7 +265,7 @@ def alone(case, changes):
 
 
 def measures_differ(row, member):
-    """Whether what is measured of a member is not what is measured of it alone, and of its run."""
+    """Return whether the measures of a member differ from those of the case alone or of its run."""
     if row.status.item() != member.run.status.label or row.message != member.measured.message:
         return True
     if member.run.status.failed:
@@ -284,7 +286,7 @@ def measures_differ(row, member):
 
 
 def differing(way, members, folder, executor=None):
-    """The keys over which a member of an evaluation differs from its single run."""
+    """Return the keys for which a member of an evaluation differs from its single run."""
     cases = [member.case for member in members]
     results = through(way, cases, "result", folder, executor)
     study = through(way, cases, ["pulse", "traces", hash_of_data], folder, executor)
@@ -298,12 +300,13 @@ def differing(way, members, folder, executor=None):
 
 
 def planned_differing(case, changes, executor):
-    """The keys over which a member of a plan differs, of which the changes are sent."""
+    """Return the keys for which members of a plan differ, where changes are sent to the
+    executor."""
     differ = []
     for key, value in changes:
         if key.split(".")[0] in ("title", "sensors", "snapshots", "energy", "tolerance"):
             continue
-        # the first member is computed here, and the second one sent
+        # the first member is computed in this process, the second one is sent
         plan = plan_of(case, {key: [value, value]}, "zip")
         study = gc.evaluate(plan, ["pulse", "traces"], executor=executor, progress=False)
         here, there = study.isel(run=0), study.isel(run=1)
@@ -333,7 +336,7 @@ def test_a_member_equals_its_single_run_whatever_key_is_varied(
 
 def test_a_member_of_a_plan_that_a_thread_computes_has_the_same_bits(bases, plain_loop, figure):
     case, others = bases["struck"]
-    # a number of the chain that the striker, or a wall, has from it
+    # keys of the chain whose values the striker or a wall also uses
     changes = [(key, others[key]) for key in ("chain.mass", "chain.material")]
     with ThreadPoolExecutor(1) as pool:
         differ = planned_differing(case.replace(**{"time.end": 8e-6}), changes, pool)
@@ -368,14 +371,14 @@ def test_a_case_keeps_what_its_files_held(tmp_path):
     (tmp_path / "shake.csv").write_text("0, 0\n1e-5, 9e-7\n2e-5, 0\n1, 0\n")
     changed = case.replace(**{"ends.left_material": BRASS, "time.end": 2e-5})
     assert changed.driven("ends.left")[:2][1].max() == case.driven("ends.left")[:2][1].max() == 1e-7
-    # named again, the file is read again
+    # if the file is named again, it is read again
     assert (
         changed.replace(**{"ends.left.file": "shake.csv"}).driven("ends.left")[:2][1].max() == 9e-7
     )
 
 
 def test_bands_around_a_result_from_its_file_are_those_around_it_in_memory(tmp_path, monkeypatch):
-    # no loop over members is compiled here
+    # no loop over members is compiled
     monkeypatch.setattr(batch, "COMPILED", 1000)
     keys = ["chain.beads=30", "sensors.beads=[9, 16]", "sensors.contacts=[]", "time.end=3e-4"]
     result = gc.run(gc.load_case("steel-chain", keys))

@@ -1,4 +1,5 @@
-"""A damaged, full or unwritable cache of compiled loops costs a warning and a compilation."""
+"""If the cache of compiled loops is damaged, full or not writable, granchain warns and compiles
+again."""
 
 import os
 import pickle
@@ -20,12 +21,12 @@ pytestmark = pytest.mark.plain
 
 @pytest.fixture
 def cache(jit):
-    """Numba compiles, and keeps the code here."""
+    """Numba compiles, and saves the code in this folder."""
     return jit
 
 
 def run(factor=3.0):
-    """A new process's loop: what it computes, how often it came from the disk, what was said."""
+    """Return the value of a loop in a new process, the number of cache hits, and the warnings."""
 
     def loop(x):
         return factor * x
@@ -50,7 +51,7 @@ DAMAGES = {
 
 
 def files(cache):
-    """The index and the code of the only function."""
+    """Return the paths of index and code of the only function."""
     (index,), (code,) = cache.rglob("*.nbi"), cache.rglob("*.nbc")
     return {"index": index, "code": code}
 
@@ -63,7 +64,7 @@ def test_a_damaged_file_of_a_loop_costs_a_warning_and_a_compilation(cache):
         value, hits, said = run()
         assert (value, hits) == (6.0, 0), (kind, which)
         if (kind, which) == ("a folder", "code"):
-            # Numba treats a file that cannot be opened as missing
+            # Numba treats a file that it cannot open as missing
             assert said[0].startswith("a compiled loop was not saved: ")
         else:
             assert said[0].startswith(f"a compiled loop in {cache}"), (kind, which)
@@ -93,7 +94,7 @@ def test_missing_files_of_a_loop_and_those_of_another_numba_are_compiled_anew(ca
 
 @pytest.mark.promise("R8")
 def test_a_full_disk_under_the_cache_costs_a_warning(cache):
-    # no file of this process may grow: as on a full disk, the write fails
+    # the files of this process cannot grow, so that writing fails as on a full disk
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
     try:
@@ -135,7 +136,7 @@ def test_a_loop_in_no_cache_is_told_of_once_before_it_is_compiled():
         return scale * x
 
     for times in (2, 2):
-        # by another dispatcher: the second one finds the file of the first
+        # two dispatchers: the second one finds the file of the first
         loop, before = compiled(scaled), compiling.seconds
         compiling.on_compiling = lambda: told.append(1)
         assert loop(2.0) == 2.0 * scale

@@ -1,5 +1,5 @@
-"""The seal of an output file: whatever is edited, added, renamed or taken out is refused, or
-every reader says that the seal is missing."""
+"""The seal of an output file: edits, additions, renamed and removed parts are refused, or every
+reader warns that the seal is missing."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ def content():
 
 
 def opens(path, **how):
-    """Whether a file opens."""
+    """Return whether a file opens."""
     try:
         return open_answer(path, **how) is not None
     except FileError:
@@ -31,7 +31,7 @@ def opens(path, **how):
 
 
 def other(value):
-    """Another value of the same kind."""
+    """Return another value of the same kind."""
     if isinstance(value, str | bytes):
         return "other"
     value = np.asarray(value)
@@ -39,7 +39,8 @@ def other(value):
 
 
 def edits(file):
-    """Every edit of attributes and provenance that h5py can make: a name, and what does it."""
+    """Yield every edit of attributes and provenance that h5py can make: its name, and a function
+    that makes it."""
     objects = ["/", *file, *(f"provenance/{name}" for name in file["provenance"])]
     for place in objects:
         yield f"{place}: added", lambda f, p=place: f[p].attrs.__setitem__("note", "x")
@@ -58,7 +59,8 @@ def edits(file):
             yield f"{place}: edited", lambda f, p=place: f[p].__setitem__((), other(f[p][()]))
 
 
-# What a reader needs is refused also of a file without its seal; the rest opens then.
+# Edits of data that a reader needs are also refused for a file without a seal; with other edits,
+# such a file opens.
 NEEDED = ("/@time_step: taken out", "mass@DIMENSION_LIST: taken out")
 NOT_NEEDED = ("/@law: edited", "/@time_step: edited", "/@title: edited", "mass@units: edited")
 NOT_NEEDED += ("provenance/wall_time: edited", "/: added")

@@ -1,4 +1,4 @@
-"""The sensor bead: what the piezo reads, what the filter does, what is recorded."""
+"""The sensor bead: the force at the piezo, the filter, and the recorded values."""
 
 import math
 from itertools import product
@@ -22,7 +22,7 @@ def test_halves_obey_newtons_law_each_and_equal_ones_read_the_mean_of_the_contac
     assert Sensor().force(front, back).tolist() == [0.0, 6.0, 5.0]
     assert Sensor(front_mass=0.225e-3).force(front, back, 0.45e-3).tolist() == [0.0, 6.0, 5.0]
     force = float(Sensor(front_mass=0.15e-3).force(10.0, 2.0, 0.45e-3))
-    # one acceleration, of the whole bead and of both halves
+    # the whole bead and both halves have the same acceleration
     acceleration = (10.0 - 2.0) / 0.45e-3
     assert (10.0 - force) / 0.15e-3 == pytest.approx(acceleration, rel=1e-14)
     assert (force - 2.0) / 0.3e-3 == pytest.approx(acceleration, rel=1e-14)
@@ -36,16 +36,16 @@ def test_the_piezo_of_unequal_halves_feels_the_contact_before_it_by_the_share_of
     result, messages = synthetic(beads=6, sensors=(3,), contacts=(1, 2, 3)), []
     _, front, back = result.contact_force.T
     sensor = Sensor(front_mass=0.25 * result.mass[2])
-    # (front - force)/(mass/4) = (front - back)/mass, of Newton
+    # by Newton's law, (front - force)/(mass/4) = (front - back)/mass
     known = 0.75 * front + 0.25 * back
     assert piezo_force(result, 3, sensor, messages) == pytest.approx(known, rel=1e-12, abs=1e-12)
     assert np.abs(known - result.sensor_force[:, 0]).max() > 0.01 * known.max()
     assert not messages
-    # without one of the two contacts the mean, with a word
+    # if one of the two contacts is not recorded, the mean is used, with a message
     alone = synthetic(beads=6, sensors=(3,), contacts=(1, 3))
     assert np.array_equal(piezo_force(alone, 3, sensor, messages), alone.sensor_force[:, 0])
     assert len(messages) == 1 and "--set sensors.contacts=[2,3]" in messages[0]
-    # at a free end there is no contact behind it, whose force is none
+    # at a free end there is no contact behind the sensor, and its force is zero
     end = synthetic(beads=6, sensors=(6,), contacts=(5,))
     known = 0.75 * end.contact_force[:, 0]
     assert piezo_force(end, 6, Sensor(front_mass=0.25 * end.mass[5])) == pytest.approx(known)
@@ -53,20 +53,21 @@ def test_the_piezo_of_unequal_halves_feels_the_contact_before_it_by_the_share_of
 
 def test_the_response_is_the_one_that_is_stated_without_delay():
     cutoff, middle = 5e4, slice(1500, 2500)
-    # the cutoff is the frequency that is halved
+    # the filter halves the amplitude at the cutoff frequency
     for order, frequency in ((1, 5e4), (2, 5e4), (5, 5e4), (2, 1.2e5)):
         angle = 2.0 * math.pi * frequency * 1e-6 * np.arange(4000)
         wave, late = np.sin(angle), np.cos(angle)
         smoothed = Sensor(cutoff=cutoff, order=order).smooth(1e-6, wave)[middle]
         ratio = math.tan(math.pi * frequency * 1e-6) / math.tan(math.pi * cutoff * 1e-6)
         wave, late, stated = wave[middle], late[middle], 1.0 / (1.0 + ratio ** (2 * order))
-        # by amplitude: projected on the wave itself, and on one a quarter of a period late
+        # amplitudes: projections on the wave itself, and on the wave with a delay of a quarter
+        # period
         assert wave @ smoothed / (wave @ wave) == pytest.approx(stated, rel=1e-6), order
         assert abs(late @ smoothed) / (late @ late) < 1e-6, order
 
 
 def test_the_filter_moves_a_peak_by_less_than_a_tenth_of_a_sample():
-    # the exact solitary wave at 1 MHz, and behind it a slower fall, as dents and dashpots make it
+    # the exact solitary wave at 1 MHz, and a slower decay after it, as with dents and dashpots
     result = synthetic(sensors=(8,), end=150e-6)
     time = 1e-6 * np.arange(148)
     wave, late = (np.interp(time - t, result.time, result.sensor_force[:, 0]) for t in (0.0, 4e-6))
@@ -92,7 +93,7 @@ def test_a_reading_is_sampled_with_gain_and_noise():
     assert sampled == pytest.approx(1e-6 * np.arange(4001), abs=1e-15)
     assert reading.shape == (4001, 2)
     assert reading.mean() == pytest.approx(0.1, abs=4 * 0.01 / math.sqrt(8002))
-    # the standard deviation of n numbers is known to 1/sqrt(2 n)
+    # the standard deviation of n numbers has a relative error of 1/sqrt(2 n)
     assert reading.std() == pytest.approx(0.01, rel=4 / math.sqrt(2 * 8002))
     assert np.array_equal(reading, sensor.read(time, force, seed=1)[1])
     assert not np.array_equal(reading, sensor.read(time, force, seed=2)[1])
@@ -117,7 +118,7 @@ def test_a_reading_that_cannot_be_made_is_refused():
 
 
 def test_the_filters_of_an_instrument_are_those_of_resistor_and_capacitor():
-    # of order 1 a step decays, and rises, as e^(-2 pi f t)
+    # for order 1, a step decays or rises as e^(-2 pi f t)
     time = 1e-7 * np.arange(4000)
     step = np.where(time > 0.0, 1.0, 0.0)
     decay = np.exp(-2.0 * np.pi * 2e3 * time)
@@ -137,7 +138,7 @@ def test_the_filters_of_an_instrument_are_those_of_resistor_and_capacitor():
     assert_refused(lambda keys: Sensor(**keys), rows, GranchainError)
     assert Sensor(high_pass=10.0, low_pass=2e5).band == "above 0.01 kHz and below 200 kHz, order 1"
     assert Sensor(low_pass=2e5, filter_order=2).band == "below 200 kHz, order 2"
-    # each sensor its own
+    # another value for each sensor
     each = Sensor(high_pass=[2e3, 2e2, 1e3])
     both = each.instrument(1e-7, np.column_stack([step] * 3))
     assert both[:, 0].tolist() == high.tolist()

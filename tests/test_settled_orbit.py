@@ -1,4 +1,5 @@
-"""Orbits of rows with memory or resonators: against a variational integration of the tests' own."""
+"""Orbits of rows with contact history or resonators, against the integration of variational
+equations."""
 
 import numpy as np
 import pytest
@@ -14,12 +15,12 @@ RESONATOR = {"mass": 0.2e-3, "stiffness": 3e6, "damping": 0.3}
 
 
 def row(beads, frequency, amplitude, contact=MA_LIU, **changes):
-    """Steel beads between walls under 20 N, the left one shaken."""
+    """Return steel beads between walls under 20 N, where the left wall is shaken."""
     return shaken_row(beads, frequency, amplitude, DRAG, contact=contact, **changes)
 
 
 def extrapolated(case, guess):
-    """State and multipliers of an orbit, from its step and half of it."""
+    """Return state and multipliers of an orbit, extrapolated from its step and half of it."""
     coarse = gc.orbit(case, guess=guess)
     half = 0.5 * coarse.result.time_step
     fine = gc.orbit(case.replace(**{"time.step": half}), guess=coarse)
@@ -40,18 +41,18 @@ def check(found, state, values, known, multipliers):
 
 
 def dents_of(result):
-    """Unloading stiffness and residual overlap of the contacts, and their overlap at rest."""
+    """Return unloading stiffness, residual overlap, and static overlap of the contacts."""
     held = np.concatenate([[0.0], result.displacement[0], [0.0]])
     zero = result.contact_overlap[0] + np.diff(held)
     return result.unloading_stiffness, result.residual_overlap, zero
 
 
 def settled_before(case):
-    """An orbit that settles its dents under a drive stronger than the case's."""
+    """Return an orbit whose dents formed under a stronger drive than that of the case."""
     strong = case.replace(**{"ends.left.amplitude": 1.5 * case.ends.left.amplitude})
     told = []
     first = gc.orbit(strong, progress=lambda *runs: told.append(runs))
-    # each period until then is told by itself, and ten of rest
+    # progress is reported for each period of settling, and for ten further periods
     done = [0, *(one for one, _ in told)]
     assert np.count_nonzero(np.diff(done) == 1) >= first.settled + 10 and told[-1][0] == told[-1][1]
     assert first.settled > 0 and f"run for {first.settled} period" in first.begun
@@ -59,14 +60,14 @@ def settled_before(case):
 
 
 def settled_orbit_is_that_of_its_dents(case):
-    """An orbit in dents that a stronger drive has left."""
+    """Check an orbit with dents that a stronger drive has formed."""
     first = settled_before(case)
     found, state, values = extrapolated(case, first)
     assert not found.touches.any() and found.begun == "an orbit of ma-liu"
     result = found.result
     peaks = result.contact_overlap.max(axis=0)
     assert (peaks <= (1.0 - 1e-3) * result.elastic_limit).all()
-    # as they were left by the stronger drive
+    # the dents are those of the stronger drive
     assert (result.elastic_limit == first.result.elastic_limit).all()
     assert (result.residual_overlap == first.result.residual_overlap).all()
     check(found, state, values, *orbit_by_integration(case, found, 1e-11, dents_of(result)))
@@ -75,14 +76,14 @@ def settled_orbit_is_that_of_its_dents(case):
 
 @pytest.fixture(scope="module")
 def dented():
-    """A case, and its orbit in dents of a stronger drive."""
+    """A case, and its orbit with dents from a stronger drive."""
     case = row(1, 2.5e4, 3e-7, **{"time.step": 1e-7, "chain.resonator": RESONATOR})
     return case, gc.orbit(case, guess=settled_before(case))
 
 
 @pytest.mark.long
 def test_an_orbit_in_settled_dents_comes_again(plain_loop):
-    # so much drag that the dents settle soon; forty steps a period
+    # strong drag, so that the dents settle soon; forty steps per period
     soon = {"chain.drag": 2e5, "time.step": 1e-6, "chain.resonator": RESONATOR}
     case = row(1, 2.5e4, 3e-7, **soon)
     first = settled_before(case)
@@ -91,11 +92,11 @@ def test_an_orbit_in_settled_dents_comes_again(plain_loop):
     assert not found.touches.any()
     assert (found.result.elastic_limit == first.result.elastic_limit).all()
     assert found.multipliers.size == 4 and found.displacement.size == 2
-    # it comes again, dents, resonators and all
+    # dents, resonators and beads repeat after a period
     result = found.result
     ends = [*result.final_displacement, *result.final_resonator_displacement]
     assert np.abs(ends - found.displacement).max() <= 1e-14
-    # of the order two in the step; measured 4.1e-3
+    # of order two in the step; measured 4.1e-3
     assert found.energy_in == pytest.approx(found.energy_lost, rel=5e-3)
 
 
@@ -148,16 +149,16 @@ def test_a_branch_ends_where_a_dent_grows(dented, tmp_path):
 
 @pytest.mark.long
 def test_an_orbit_that_its_chain_comes_to_from_below_touches_its_dents(dented, monkeypatch):
-    # overdamped, so that no push is larger than those of the orbit
+    # overdamped, so that no displacement exceeds those of the orbit
     slow = {"chain.drag": 1e6, "chain.resonator": RESONATOR | {"damping": 200.0}}
     case = dented[0].replace(**slow)
     found = gc.orbit(case)
     assert list(found.contact[found.touches]) == [0]
     assert found.settled > 10 and found.residual <= 1e-8
-    # the multipliers are those of changes to the inside
+    # the multipliers are those of perturbations towards smaller overlaps
     known = orbit_by_integration(case, found, 1e-11, dents_of(found.result))[1]
     assert np.abs(known - found.multipliers[0]).min() <= 1.1 * found.multiplier_error
-    # a run that goes on from it grows no dent by more
+    # a run that continues from this state does not increase any dent
     state = gc.orbit(case, guess=found.result)
     assert state.settled == 0 and state.begun == "a run of ma-liu"
     assert state.result.elastic_limit == pytest.approx(found.result.elastic_limit, rel=1e-11)

@@ -1,4 +1,5 @@
-"""Set-up: remembered is found anew, two bodies are a chain of two, a changed case is made whole."""
+"""Set-up: cached values are recomputed when they must be, two bodies are a chain of two, and a
+changed case equals a case made from the beginning."""
 
 import math
 from dataclasses import replace
@@ -26,12 +27,12 @@ from granchain.two_body import IMPACT_SCALARS, collide, contact_of_two, impact, 
 
 pytestmark = pytest.mark.plain
 
-# A spring's stiffness [N/m], twice that, and its load at rest [N]: as a steel bead's.
+# Stiffness [N/m] of a spring, and its static load [N], similar to those of a steel bead.
 STIFFNESS, LOAD = 1e6, 5.0
 
 
 def spring(factor):
-    """A linear law; each time another class of the same name."""
+    """Return a linear law, as a new class with the same name each time."""
 
     class Spring(ContactLaw):
         """A linear spring."""
@@ -57,7 +58,7 @@ def spring(factor):
 
 def test_an_edited_law_gets_no_answer_of_the_one_before(own_laws):
     def gives(law, factor):
-        """The overlap of a spring at rest under the load, found and remembered."""
+        """Check the static overlap of a spring under the load, computed and from the cache."""
         for _ in range(2):
             row = standing_row(3, precompression=LOAD)
             overlap = contacts_of(law, row, SimpleNamespace()).overlaps[1]
@@ -65,7 +66,7 @@ def test_an_edited_law_gets_no_answer_of_the_one_before(own_laws):
 
     for factor in (1.0, 2.0, 1.0, 4.0):
         gives(spring(factor), factor)
-    # the same class and the same function, another number in it
+    # the same class and function, with another number in its closure
     law = spring(1.0)
     gives(law, 1.0)
     law.force.__closure__[0].cell_contents = 2.0
@@ -75,7 +76,7 @@ def test_an_edited_law_gets_no_answer_of_the_one_before(own_laws):
 
 
 def test_a_law_of_ones_own_is_given_the_inputs_of_one_member_at_a_time(own_laws):
-    # it may do with a number what it cannot do with many, or does otherwise
+    # the law may not accept arrays, or give different results for them
     seen = []
 
     def coefficients_of(pair, inputs):
@@ -93,13 +94,13 @@ def test_a_law_of_ones_own_is_given_the_inputs_of_one_member_at_a_time(own_laws)
     assert set(seen) == {STIFFNESS, 3.0 * STIFFNESS} and {type(one) for one in seen} == {float}
 
 
-# It solves a polynomial with its inputs, one member at a time.
+# This law solves a polynomial with its inputs, for one member at a time.
 ONE_AT_A_TIME = ("vu-quoc-zhang",)
-# Laws whose energy correction takes a minute to search as plain Python.
+# Laws for which the search for the energy correction takes a minute as plain Python.
 SLOW_AS_PLAIN_PYTHON = ("jackson-green", "vu-quoc-zhang")
 
 
-# Laws of each kind, whose scans other quick tests compile.
+# One law of each kind, whose scans other fast tests compile.
 COMPILED = ("hertz", "ma-liu", "flores", "tsuji")
 LAWS = every_law(COMPILED)
 if PLAIN_HERE:
@@ -212,11 +213,12 @@ def test_columns_of_stacked_tables_are_the_kinds_of_their_rows():
         first, which = kinds_of_columns([rows.T[:1], rows.T[1:]])
         _, first_of, which_of = np.unique(rows, axis=0, return_index=True, return_inverse=True)
         assert sorted(first) == sorted(first_of)
-        # the same row stands for each
+        # the same row for each law
         assert (first[which] == first_of[which_of.reshape(-1)]).all()
 
 
-# A bead with powers of two for radius [m] and mass [kg]: a pair's are half; as of steel-chain.
+# A bead whose radius [m] and mass [kg] are powers of two, so that those of a pair are exactly half;
+# similar to steel-chain.
 BEAD_RADIUS, BEAD_MASS, SPEED = 2.0**-9, 2.0**-11, 1.77
 
 
@@ -263,9 +265,9 @@ def test_a_changed_case_is_the_case_made_whole():
         other = case.replace(**changes)
         whole = Case(**other._document)
         assert other.resolved() == whole.resolved(), changes
-        # the case before is as it was
+        # the original case is unchanged
         assert case == load_case("steel-chain", ["time.end=5e-4"]), changes
-    # and a change that is wrong is refused as in a case made whole
+    # a wrong change is refused, as in a case made from the beginning
     for where, value in {
         "sensors.beads": [80],
         "chain.beads": 60,

@@ -1,4 +1,4 @@
-"""What is declared of the state stands once."""
+"""Each fact about the state is declared in one place."""
 
 from granchain.engine import fields
 from granchain.engine.recording import ENERGY, PLAN, RECORD

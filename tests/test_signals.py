@@ -1,4 +1,4 @@
-"""Signals of driven ends: closed forms of tables, momentum and work; what is refused."""
+"""Signals of driven ends: closed forms of tables, momentum and work, and refused signals."""
 
 import math
 
@@ -18,7 +18,8 @@ MASS = 1e-3
 
 
 def driven(drive="force", end=RUN, **signal):
-    """Two beads 1 mm apart, too far to meet under these drives; the left one driven."""
+    """Return a case with two beads 1 mm apart, which do not meet under these drives; the left one
+    is driven."""
     return Case(
         chain={"beads": 2, "radius": 1e-3, "mass": MASS, "material": "steel-316", "gap": 1e-3},
         ends={"left": {"drive": drive, **signal}},
@@ -42,10 +43,10 @@ SIGNALS = (HARMONIC, CHIRP, NOISE, HALF_SINE, GAUSSIAN)
 
 
 def closed_forms(time):
-    """Signals, and their values from the formulas of the documentation."""
+    """Return signals and their values from the formulas of the documentation."""
     x = time / 2e-4
     sweep = 2e3 * time + (2e4 - 2e3) / (2.0 * RUN) * time**2
-    # twelve standard deviations long
+    # with a duration of twelve standard deviations
     bell = np.exp(-0.5 * (12.0 * (x - 0.5)) ** 2)
     return {
         "harmonic": (HARMONIC, 2.0 * np.sin(2.0 * np.pi * 1e4 * time + 0.3)),
@@ -73,7 +74,8 @@ def test_a_table_follows_its_closed_form_between_its_knots():
         behind, found, ahead = (
             np.array([drive_at(knots, spline, t) for t in time + dt]) for dt in (-1e-9, 0.0, 1e-9)
         )
-        # 1.5e-8 of the amplitude 2: a cubic's error; a gaussian lacks its foot, exp(-18) of it
+        # 1.5e-8 of the amplitude 2 is the error of a cubic; a gaussian also lacks its tail,
+        # exp(-18) of the amplitude
         assert np.abs(found[:, 0] - value).max() < 2.0 * 3.1e-8, name
         near, inside = (ahead - behind)[:, 0] / 2e-9, (time < 1.99e-4) | (time > 2.01e-4)
         largest = 2.0 * 2.0 * np.pi * highest(case.ends.left)
@@ -91,10 +93,10 @@ def test_a_ramp_begins_and_ends_at_rest_and_leaves_the_middle_alone():
     middle = (time > 2e-4) & (time < 6e-4)
     expected = 2.0 * np.sin(2.0 * np.pi * (2e3 * time + (2e4 - 2e3) / (2.0 * 8e-4) * time**2))
     assert value[middle] == pytest.approx(expected[middle], abs=1e-12)
-    # the ramp is half-way at half its time
+    # half of the ramp is reached at half its time
     half = np.argmin(np.abs(time - 1e-4))
     share = value[half] / expected[half]
-    # its steepness there is 2.1875/ramp, and the knot at most half a step away
+    # its slope there is 2.1875/ramp, and the knot is at most half a step away
     assert share == pytest.approx(0.5, abs=2.1875 / 2e-4 * 0.5 * (time[1] - time[0]))
 
 
@@ -109,10 +111,10 @@ def test_noise_has_its_root_mean_square_its_band_and_its_seed():
     frequency = np.fft.rfftfreq(value.size - 1, time[1])
     inside = (frequency > 2e3 - 1.0) & (frequency < 2e4 + 1.0)
     assert power[~inside].sum() < 1e-20 * power.sum()
-    # lines 1/RUN = 1 kHz apart, of one size
+    # lines at distances of 1/RUN = 1 kHz, with equal magnitudes
     assert inside.sum() == 19 and power[inside] == pytest.approx(power[inside].mean(), rel=1e-9)
     assert (value == again.value).all() and np.abs(value - other.value).max() > 1.0
-    # a generator's raw stream is fixed: the first phase of seed 7, from that stream
+    # the raw numbers of a generator never change: the first phase of seed 7 from these numbers
     phase = 2.0 * math.pi * (int(np.random.PCG64(7).random_raw()) >> 11) * 2.0**-53
     assert np.angle(lines[2]) == pytest.approx(np.angle(np.exp(1j * phase)), abs=1e-9)
 
@@ -120,18 +122,18 @@ def test_noise_has_its_root_mean_square_its_band_and_its_seed():
 @pytest.mark.plain
 def test_forces_give_their_momentum_and_work_and_those_that_end_hold_their_last_value():
     omega = 2.0 * math.pi * 1e4
-    # an odd number of half periods: m v = (A/omega) (1 - cos omega t) at its largest
+    # an odd number of half periods: m v = (A/omega) (1 - cos omega t) has its maximum
     result = gc.run(driven(signal="harmonic", amplitude=2.0, frequency=1e4, end=5e-5))
     speed = 2.0 / (MASS * omega) * (1.0 - math.cos(omega * 5e-5))
-    # leapfrog's sum of a force is the trapezoid's: (omega dt)^2/12 = 3.3e-4
+    # leapfrog sums a force by the trapezoidal rule: (omega dt)^2/12 = 3.3e-4
     assert result.final_velocity[0] == pytest.approx(speed, rel=4e-4)
     assert result.energy_external[-1] == pytest.approx(0.5 * MASS * speed * speed, rel=8e-4)
     table = {"time": [0.0, 2e-5, 4e-5], "value": [3.0, 3.0, 3.0]}
     for signal, end, impulse, error, when, last in (
-        # 2 A T/pi under half a sine: the trapezoid's error is (pi dt/T)^2/12 = 2.1e-5
+        # 2 A T/pi for half a sine: the error of the trapezoidal rule is (pi dt/T)^2/12 = 2.1e-5
         (HALF_SINE, 3e-4, 2.0 * 2.0 * 2e-4 / math.pi, 2.2e-5, 0.0002, 0),
-        # A sigma sqrt(2 pi) under a gaussian, sigma = T/12: no error of a smooth pulse but its
-        # foot, 1.5e-8 of 12/sqrt(2 pi)
+        # A sigma sqrt(2 pi) for a gaussian with sigma = T/12: the rule is exact for a smooth pulse,
+        # except for its tail, 1.5e-8 of 12/sqrt(2 pi)
         (GAUSSIAN, 3e-4, 2.0 * 2e-4 / 12.0 * math.sqrt(2.0 * math.pi), 1.5e-7, 0.0002, 0),
         # m v = F t
         (table, 1e-4, 3.0 * 1e-4, 1e-12, 4e-05, 3),

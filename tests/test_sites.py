@@ -1,5 +1,5 @@
-"""On-site springs and resonators: an oscillator against its solution, order, ledger, the static
-state, modes and waves against closed forms, and what goes on from a state."""
+"""On-site springs and resonators: an oscillator against its solution, order, energy balance, static
+state, modes and waves against closed forms, and continued runs."""
 
 import math
 
@@ -27,7 +27,8 @@ LAWS = (TSUJI, {"law": "ma-liu", "psi": 2.84, "xi": 13.0})
 
 
 def row(chain=None, **tables):
-    """Six steel beads pressed together with 20 N between two walls, the first of them pushed."""
+    """Return a case with six steel beads compressed by 20 N between two walls, the first of which
+    moves at the start."""
     steel = {"beads": 6, "radius": RADIUS, "mass": MASS, "material": "steel-316"}
     made_of = {"chain": {**steel, "precompression": 20.0, **(chain or {})}}
     made_of |= {"ends": {"left": "wall", "right": "wall"}, "contact": {"law": "hertz"}}
@@ -37,14 +38,15 @@ def row(chain=None, **tables):
 
 
 def apart(end, **chain):
-    """Two beads that never meet: a bead with what it has of its own alone, twice."""
+    """Return a case with two beads that never meet, so that each is a single bead with its springs
+    and resonators."""
     own = {"beads": 2, "gap": 1e-3, "precompression": 0.0, **chain}
     initial = {"velocity": [0.5, -0.3], "displacement": [0.0, 1e-6]}
     return row(own, ends={}, initial=initial, sensors={}, time={"end": end})
 
 
 def at_end(result):
-    """Displacements [um] and velocities [m/s] of beads and resonators."""
+    """Return displacements [um] and velocities [m/s] of beads and resonators at the end."""
     kinds = ("", "resonator_") if "resonator" in result.variables else ("",)
     return np.concatenate(
         [
@@ -69,7 +71,7 @@ def test_a_bead_on_a_spring_is_the_damped_oscillator_to_order_two(plain_loop):
     errors = [float(np.abs(at_end(one) - exact).max()) for one in runs]
     assert observed_order(steps, errors) == pytest.approx(2.0, abs=0.15)
     last = runs[-1]
-    # what it has lost is what the dashpot has, and there is no other energy
+    # the dashpot takes all of the lost energy, and there are no other energies
     ledger = [name for name in last.variables if name.startswith("energy_")]
     assert {name[7:] for name in ledger if np.any(getattr(last, name))} == {
         "time", "kinetic", "elements", "elements_viscous", "residual"
@@ -86,7 +88,8 @@ def test_a_chain_with_all_of_it_is_of_order_two_and_its_ledger_closes(law, plain
     steps = round(0.5 * end / prepare(case)[2].value)
     runs = [gc.run(case.replace(**{"time.step": end / (steps * n)})) for n in (1, 2, 4)]
     found = energy_balance(runs[0])
-    # (w dt)^2/8 of Verlet's energy, w dt = .04: twice that of the bound on the frequency at auto
+    # Verlet's energy has a relative error of (w dt)^2/8, where w dt = .04 is twice the limit of the
+    # automatic step
     assert found is not None and found.largest_residual < 2e-4
     assert found.largest_residual > 3.5 * energy_balance(runs[1]).largest_residual
     assert found.terms["elements"] > 0.0 and found.terms["elements_viscous"] > 0.0
@@ -113,7 +116,8 @@ def test_at_rest_contacts_carry_the_weight_of_resonators_and_springs_carry_nothi
     each = MASS + RIDING["mass"] + TWO[1]["mass"]
     assert result.contact_peak_force[-1] == pytest.approx(6.0 * each * 9.81, rel=1e-9)
     assert np.abs(result.velocity).max() < 1e-12 and np.abs(result.resonator_velocity).max() < 1e-12
-    # pushed, the ledger closes with the weight of the resonators on the beads
+    # with initial velocities, the ledger is closed and contains the weight of the resonators on the
+    # beads
     pushed = gc.run(case.replace(initial={"velocity": [1e-4] * 6}))
     assert energy_balance(pushed).largest_residual < 5e-5 and pushed.energy_gravity[-1] > 0.0
 
@@ -123,7 +127,7 @@ def test_springs_of_a_beads_own_limit_the_step(plain_loop):
     case = row({**HELD, "resonator": TWO})
     chain, _, step = prepare(case)
     highest = 2.0 * math.pi * gc.modes(case).frequencies[-1]
-    # a bound, and not far from what is there
+    # an upper bound of the frequency that is close to the highest frequency
     assert 0.7 * 2.0 / highest < step.limit <= 2.0 / highest
     assert chain.rates_of_elements[0][0] == pytest.approx(
         (3e6 + 7e6) / MASS + 4e6 / 2e-4 + 3e6 / 5e-5, rel=1e-12
@@ -141,15 +145,16 @@ def test_springs_of_a_beads_own_limit_the_step(plain_loop):
 def test_waves_of_mass_in_mass_and_on_site_springs_are_those_of_the_closed_forms():
     q = np.linspace(-math.pi, math.pi, 41)
     s, m1, m2, k2, k = 3e7, MASS, 2e-4, 4e6, 2e6
-    # m1 u'' = -4 s sin^2(q/2) u + k2 (w - u), m2 w'' = k2 (u - w): a quadratic in omega^2, whose
-    # stable roots are those of Vieta
+    # m1 u'' = -4 s sin^2(q/2) u + k2 (w - u), m2 w'' = k2 (u - w): a quadratic equation for
+    # omega^2, whose roots are computed without cancellation by Vieta's formulas
     fixed = 4.0 * s * np.sin(0.5 * q) ** 2
     half = 0.5 * ((m1 + m2) * k2 + fixed * m2) / (m1 * m2)
     high = half + np.sqrt(half * half - fixed * k2 / (m1 * m2))
     known = np.sqrt(np.stack([fixed * k2 / (m1 * m2) / high, high], axis=1)) / (2.0 * math.pi)
     found = theory.dispersion([m1], [s], attached=[(0, m2, k2)])
     assert np.abs(found.frequency(q) - known).max() <= 1e-14 * known.max()
-    # from the resonator's own frequency up to that of both against each other
+    # from the frequency of the resonator alone up to the frequency at which bead and resonator
+    # oscillate against each other
     top = math.sqrt(4.0 * s / m1) / (2.0 * math.pi)
     assert found.gaps[0, 1] == pytest.approx(
         math.sqrt(k2 / m2 + k2 / m1) / (2 * math.pi), rel=1e-12
@@ -170,13 +175,14 @@ def test_waves_of_mass_in_mass_and_on_site_springs_are_those_of_the_closed_forms
 
 
 def resonators_of(cell):
-    """Bead, mass, and stiffness of each resonator of a cell."""
+    """Return bead, mass, and stiffness of each resonator of a unit cell."""
     columns = cell.attached_bead, cell.attached_mass, cell.attached_stiffness
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
 def test_modes_have_one_a_body_and_are_those_of_the_closed_form():
-    # between two walls waves stand: q = pi j/(n + 1), with a wall as stiff as a contact, as here
+    # standing waves between two walls: q = pi j/(n + 1), for a wall contact that is as stiff as a
+    # bead contact
     line = {"law": "kelvin-voigt", "stiffness": 3e7, "restitution": 1.0}
     case = row(
         {"on_site_stiffness": 2e6, "resonator": {"mass": 2e-4, "stiffness": 4e6}}, contact=line
@@ -194,10 +200,10 @@ def test_modes_have_one_a_body_and_are_those_of_the_closed_form():
     assert (1.0 - inner) * found.shapes[:, 6:] == pytest.approx(found.shapes[:, :6], abs=1e-9)
     assert not found.in_gap.any() and not found.damping.any()
     figures.mode_shapes(found)
-    # damped: half the rate of each mode, where all have one
+    # with equal dashpots, each mode is damped at half their rate
     equal = row({"on_site_stiffness": 2e6, "on_site_damping": 0.9}, contact=line)
     assert gc.modes(equal).damping == pytest.approx(np.full(6, 0.5 * 0.9 / MASS), rel=1e-9)
-    # segments of their own have a cell of both
+    # a chain with two segments has a unit cell of both
     part = {"count": 1, "resonator": RIDING}, {"count": 1, "repeat": 3, "on_site_stiffness": 1e6}
     two = gc.dispersion(row({"beads": None, "segment": part}, initial=None))
     assert two.on_site.tolist() == [0.0, 1e6]
@@ -216,7 +222,7 @@ def test_a_run_goes_on_from_the_state_of_beads_and_resonators(tmp_path, plain_lo
     after = gc.run(until.replace(initial={"file": str(tmp_path / "begun.h5")}))
     assert any("are bit-identical to one" in one.text for one in after.messages)
     assert at_end(after).tobytes() == at_end(unbroken).tobytes()
-    # with another step the motion goes on
+    # with another step the motion continues
     finer = gc.run(until.replace(**{"initial": begun, "time.step": 0.5 * dt}))
     assert at_end(finer) == pytest.approx(at_end(unbroken), abs=1e-4)
     held = until.replace(**{"initial": begun, "chain.on_site_stiffness": 1e6})
@@ -236,20 +242,20 @@ def test_segments_have_their_own_and_the_striker_has_none():
     chain = {"beads": None, "segment": segments, "resonator": RIDING, **HELD, "precompression": 0.0}
     case = row(chain, initial=None, striker={"speed": 1.0}, ends={"right": "wall"})
     made = chain_of(case)
-    # the group that is repeated is of all three segments
+    # all three segments are repeated together
     assert made.resonators.body.tolist() == [1, 2, 4, 4, 5, 5, 6, 7, 9, 9, 10, 10]
     assert made.on_site_stiffness.tolist() == [0.0, *[3e6, 3e6, 0.0, 3e6, 3e6] * 2]
     assert made.on_site_damping.tolist() == [0.0, *[3.0, 3.0, 3.0, 1.0, 1.0] * 2]
     assert Case(**case.resolved()) == case
     assert case.replace(**{"chain.resonator.mass": 1e-4}).chain.resonator[0].mass == 1e-4
-    # one that moves moves its bead, and the beads up to it
+    # a resonator that moves at the start moves its bead and the beads before it
     moving = case.replace(initial={"resonator_velocity": [0.0] * 7 + [0.1] + [0.0] * 4})
     assert (chain_of(case).at_rest_ahead, chain_of(moving).at_rest_ahead) == (0, 7)
-    # what springs take is not transmitted
+    # energy that springs take is not transmitted
     struck = row({"precompression": 0.0}, striker={"speed": 1.0}, initial=None, ends={})
     held = struck.replace(**{"chain.on_site_damping": 1.0})
     assert not obstacle_to_transmission(struck) and obstacle_to_transmission(held)
-    # at nothing they change nothing, and no loop carries them
+    # with zero values they change nothing, and the loop does not contain them
     plain = row()
     off = plain.replace(**{"chain.resonator": [], "chain.on_site_stiffness": 0.0})
     assert off.sha256 == plain.sha256 and not chain_of(off).elements.body.size

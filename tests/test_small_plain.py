@@ -1,4 +1,4 @@
-"""Small runs as plain Python in rarer lines of laws and loop: drives, dents, refusals."""
+"""Small runs as plain Python in rare branches of laws and loop: drives, dents, refusals."""
 
 import math
 from dataclasses import replace
@@ -52,7 +52,7 @@ pytestmark = [pytest.mark.plain, PLAIN_ALONE, pytest.mark.usefixtures("plain_loo
 
 
 def test_a_forgotten_dent_stays_in_the_ledger():
-    # a ball between two walls hits them again and again; each hit dents anew, and the loss adds up
+    # a ball hits two walls repeatedly; each impact makes a new dent, and the losses add up
     chain = replace(standing_row(1, End("wall"), End("wall")), velocity=np.array([SPEED]))
     kept, forgotten = (
         run_row(chain, "ma-liu", 6e-5, 4e-8, dents=dents, recording=Recording(energy_interval=2e-6))
@@ -73,7 +73,7 @@ def test_a_restitution_is_looked_up_at_the_speeds_of_the_contacts():
     limits, speed = np.array([1e-3]), np.array([1.77])
     (found,) = restitutions_at([LawAtSpeeds(law, values, pair, limits, speed)])
     assert found[0, 0] == pytest.approx(0.8390, abs=5e-5)
-    # one speed for all contacts, the largest at the start; or one for each
+    # one speed for all contacts, the largest at the start; or one speed for each contact
     asked = {"law": "ma-liu", "psi": 2.84, "xi": 13.0}
     given = inputs_for("tsuji", restitution=asked)
     at_onset = inputs_for("flores", restitution=asked, impact_speed="onset", impact_speed_floor=0.1)
@@ -86,20 +86,21 @@ def test_a_restitution_is_looked_up_at_the_speeds_of_the_contacts():
     )  # fmt: skip
     assert state.h[3, 1] > 0.0
     assert (state.h[0, 1], state.h[2, 1]) == (pytest.approx(SPEED, rel=1e-3), 0.0)
-    # an onset below the floor is taken to have the floor's speed, and is counted
+    # an onset below the minimum speed gets the minimum speed, and the law counts such onsets
     floored = run_row(
         replace(steel_row(2), gap=np.array([1e-7])), "flores", 3e-5, 2e-7,
         restitution=asked, impact_speed="onset", impact_speed_floor=3.0, damping="identified",
     )  # fmt: skip
     assert floored.h[:3, 1].tolist() == [3.0, 0.0, 1.0]
-    # at a higher speed a dent takes more: a smaller restitution, a larger factor
+    # at a higher speed, a dent dissipates more: the restitution is smaller, and the factor is
+    # larger
     assert floored.h[3, 1] > state.h[3, 1]
     with pytest.raises(LawError, match="nothing moves at the start"):
         with_restitutions([(given, pair, limits, np.zeros(1))])
 
 
 def refused(law, words, **given):
-    """A law is refused for a row of two beads, by a sentence that begins so."""
+    """Check that a law is refused for a row of two beads, with a matching message."""
     name = law if isinstance(law, str) else law.name
     with pytest.raises(LawError, match=words) as caught:
         contacts_of(laws().get(law, law), steel_row(2), inputs_for(name, **given))
@@ -109,12 +110,12 @@ def refused(law, words, **given):
 def test_values_and_coefficients_that_a_law_cannot_take_are_refused():
     floor = "impact_speed_floor: missing. It must be a number above 0"
     refused("flores", floor, impact_speed="onset", impact_speed_floor=None)
-    # the root at which the overlap would turn is far beyond what a number holds
+    # the root at which the overlap would turn is too large for a double
     infinite = r"^contact\.law vu-quoc-zhang: the force is not finite for these values "
     refused("vu-quoc-zhang", infinite, C_a=1e-300)
 
     class Short(laws()["hertz"]):
-        """A law that forgets a coefficient."""
+        """A law with a missing coefficient."""
 
         coefficients = (Quantity("stiffness", "N/m"), Quantity("more", "N"))
 
@@ -152,7 +153,7 @@ def test_a_law_that_is_not_well_formed_is_refused_with_every_problem():
     with pytest.raises(LawError, match=r"already exists\. It is the name of"):
 
         class Hertz(laws()["hertz"]):
-            """Another of the name."""
+            """Another law with this name."""
 
             name = "hertz"
 
@@ -185,8 +186,8 @@ def test_a_pair_says_what_it_holds():
 
 
 def test_a_blow_and_a_push_beyond_a_radius_are_followed_up_to_it():
-    # what a contact holds at an overlap of one radius, the limit: (2/5) K R^2.5 = 540 J and K R^1.5
-    # = 5.7e5 N; here 900 J and 2e6 N come
+    # at an overlap of one radius, the limit, a contact stores (2/5) K R^2.5 = 540 J and carries K
+    # R^1.5 = 5.7e5 N; here the energy is 900 J and the force 2e6 N
     push = End("force", None, np.array([0.0, 1.0]), np.array([1e6, 1e6]))
     chain = steel_row(4, speed=2000.0, right=push)
     contacts = contacts_of(laws()["hertz"], chain, inputs_for("hertz"))
@@ -194,7 +195,7 @@ def test_a_blow_and_a_push_beyond_a_radius_are_followed_up_to_it():
     assert 0.4 * stiffness * RADIUS**2.5 < 0.5 * MASS * 2000.0**2
     assert stiffness * RADIUS**1.5 < 2.0 * 1e6
     step = time_step_of(contacts, chain, "auto", 1e-6)
-    # k = 1.5 K sqrt(d), two contacts of a bead: omega^2 = 4 k/m
+    # k = 1.5 K sqrt(d), with two contacts at a bead: omega^2 = 4 k/m
     assert step.limit == pytest.approx(
         2.0 / math.sqrt(6.0 * stiffness * math.sqrt(RADIUS) / MASS), rel=1e-6
     )
@@ -202,13 +203,13 @@ def test_a_blow_and_a_push_beyond_a_radius_are_followed_up_to_it():
 
 
 def test_beads_too_hard_to_yield_move_as_hertz_has_it():
-    # first yield is at an overlap ~ s_y^2; here .6 % beyond the radius, which is as far as the
-    # guard looks, in steps of 10^.001
+    # the yield overlap is proportional to s_y^2; here it is .6 % above the radius, the end of the
+    # range in which the energy guard searches, in steps of 10^.001
     d_y = contacts_of(laws()["ma-liu"], steel_row(3), inputs_for("ma-liu")).c[0, 1]
     strength = STEEL.yield_stress * math.sqrt(10.0**0.0025 * RADIUS / d_y)
     hard = steel_row(3, material=(replace(STEEL, yield_stress=strength),))
     dented, elastic = run_row(hard, "ma-liu", 2e-5, 1e-7), run_row(hard, "hertz", 2e-5, 1e-7)
-    # no loss is guarded where there is none
+    # without a loss, there is no energy guard
     assert not dented.c[-3 * GUARD_WINDOWS :].any()
     assert velocities(dented) == pytest.approx(velocities(elastic), rel=1e-12)
     assert velocities(elastic)[2] > 0.1 * SPEED
@@ -216,7 +217,7 @@ def test_beads_too_hard_to_yield_move_as_hertz_has_it():
 
 def test_a_loss_that_falls_again_and_again_cannot_be_guarded():
     def loss(s, c):
-        # it grows, and falls 37 times in a decade of overlap: 100 ln 10/(2 pi)
+        # the loss increases, and decreases 37 times in a decade of overlap: 100 ln 10/(2 pi)
         return 100.0 + 3.0 * math.log(s) + math.sin(100.0 * math.log(s))
 
     inputs = inputs_for("ma-liu")
@@ -230,7 +231,7 @@ def test_a_loss_that_falls_again_and_again_cannot_be_guarded():
 def test_rows_begin_with_their_start_value_and_no_two_of_a_long_table_at_one_place_of_a_page():
     rows = fields.rows_of(fields.BodyRows, fields.BODY, 3)
     assert [row.tolist() for row in rows] == [[field.start] * 3 for field in fields.BODY]
-    # a page in doubles
+    # number of doubles in a memory page
     page = PAGE_BYTES // 8
     for columns in range(VECTOR, 10 * page, VECTOR):
         pitch = pitch_of(columns)
@@ -238,19 +239,20 @@ def test_rows_begin_with_their_start_value_and_no_two_of_a_long_table_at_one_pla
         if columns <= PACKED_COLUMNS:
             assert pitch == columns
         else:
-            # a page has 64 lines of 8 doubles; rows an even number of lines apart come to 32
+            # a page has 64 lines of 8 doubles; rows whose distance is an even number of lines use
+            # 32 of them
             assert len({row * pitch % page for row in range(32)}) == 32
 
 
 def test_a_loss_that_dips_and_jumps_between_two_points_is_held_from_its_jump_on():
-    # over a decade of overlap; x counts the points at which the guard looks
+    # over a decade of overlap; x counts the points at which the energy guard computes the loss
     first, last = 1e-4, 1e-3
     step = math.log(last / first) / (int(GUARD_POINTS) + 2)
 
     def loss(s, c):
         x = math.log(s / first) / step
-        # the dip between points 4 and 5 leads a search for the largest loss astray; behind the jump
-        # all is below it, up to point 9
+        # a search for the largest loss would end in the dip between points 4 and 5; behind the
+        # jump, all losses up to point 9 are smaller
         return 0.4 if 4.2 < x < 4.8 else 1.0 if x <= 5.1 else 0.5 if x < 8.5 else 2.0
 
     inputs = inputs_for("ma-liu")
@@ -266,7 +268,7 @@ def test_a_loss_that_dips_and_jumps_between_two_points_is_held_from_its_jump_on(
 
 
 def recorded_state(law):
-    """Of four beads, at the start."""
+    """Return a state of four beads at the start."""
     chain = steel_row(4)
     contacts = contacts_of(laws()[law], chain, inputs_for(law))
     step = time_step_of(contacts, chain, 1e-7, 1e-5)
@@ -287,12 +289,12 @@ def test_a_state_has_its_time_and_the_steps_of_its_samples():
     state = recorded_state("ma-liu")
     state.advance(43)
     assert state.step == 43 and state.time == pytest.approx(43e-7, rel=1e-14)
-    # the instants of its samples are whole strides
+    # the distances of its samples are whole strides
     assert (np.diff(state.sample_step) == state.clock.stride).all() and state.sample_step[0] == 0
 
 
 def test_a_number_that_is_none_is_found_also_where_no_force_shows_it():
-    # the force compares a dent, and hides it; a dashpot's loss is summed, and not read
+    # the force compares the dent, which hides nan; the loss of a dashpot is summed, but never read
     for law, table, row in (
         ("hertz", "bodies", "v"),
         ("ma-liu", "h", 0),
@@ -310,14 +312,14 @@ def test_a_loop_that_cannot_be_kept_on_disk_is_compiled_all_the_same_and_it_is_s
     tmp_path, jit, monkeypatch
 ):
     def no_folder(function):
-        # what Numba raises where it finds no folder for a function's cache
+        # the exception that Numba raises if it finds no cache folder for a function
         raise RuntimeError("cannot cache function 'loop': no locator available for file '<string>'")
 
     def caches_in(folder):
         return lambda function: SimpleNamespace(cache_path=str(folder))
 
     def with_compile(function):
-        # of a compiled function's attributes those that are asked for
+        # only the requested attributes of a compiled function are available
         function.compile, function.py_func = lambda signature: None, function
         return function
 
@@ -340,7 +342,7 @@ def test_a_loop_that_cannot_be_kept_on_disk_is_compiled_all_the_same_and_it_is_s
     assert list(new.iterdir()) == []
 
 
-# Whose guard takes ten seconds: as printed it has none.
+# Laws whose energy guard takes ten seconds; with as_printed they have none.
 SLOW = "jackson-green"
 
 

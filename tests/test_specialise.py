@@ -1,4 +1,5 @@
-"""The compiled loop follows its law: cached while it stays, compiled anew where it changed."""
+"""The compiled loop depends on its law: it is cached as long as the law is unchanged, and compiled
+again after a change."""
 
 import textwrap
 from pathlib import Path
@@ -48,9 +49,9 @@ def test_any_number_of_quantities_is_gathered_and_scattered_without_loss():
 
 @pytest.mark.long
 def test_loops_from_several_processes_keep_their_own_functions_in_one(tmp_path):
-    # Each law's loop is compiled in a process of its own, into a file of its own: two processes
-    # that compile at the same time must not leave one law's loop under the other's number. A third
-    # process loads both, and each still calls its own functions.
+    # Each law's loop is compiled in its own process and file: two processes that compile at the
+    # same time must not store one law's loop under the number of the other. A third process loads
+    # both loops, and each calls its own functions.
     code = """
         import sys; sys.path.insert(0, "tests")
         from support.rows import run_row, steel_row
@@ -64,7 +65,7 @@ def test_loops_from_several_processes_keep_their_own_functions_in_one(tmp_path):
     together = answer(code.replace("LAWS", repr(names)), tmp_path)
     assert together.splitlines() == alone
     indices = sorted(path.name for path in tmp_path.rglob("*.nbi"))
-    # beside them what no law changes, compiled once by the first
+    # and the functions that do not depend on the law, which the first process compiled
     assert len({name.split("-")[0] for name in indices}) == len(indices)
     assert sum("loop_" in name for name in indices) == 2
 

@@ -1,4 +1,5 @@
-"""Waves measured in runs: band edges against dispersion, transmission, maps, refusals."""
+"""Waves measured in runs: band edges compared with the dispersion relation, transmission, maps, and
+refused runs."""
 
 import json
 import math
@@ -24,7 +25,8 @@ NOISE = {"drive": "displacement", "signal": "noise", "ramp": 1e-3}
 
 
 def dimer(seed=1, pressed=20.0, end=0.025, rms=1e-9, **contact):
-    """40 beads, heavy and light in turn, between a wall that moves as noise and one at rest."""
+    """Return a case with 40 alternating heavy and light beads between a wall that moves with noise
+    and a wall at rest."""
     segments = [{"count": 1}, {"count": 1, "radius": 1.19e-3, "repeat": 20}]
     return Case(
         title="heavy and light beads under noise",
@@ -71,7 +73,7 @@ def test_the_edges_of_a_diatomic_chain_are_those_of_the_dispersion(found):
     off = np.abs(found.band_edges - known)
     assert (off[known > 0.0] < 0.01 * known[known > 0.0]).all()
     assert (off <= found.band_edge_errors).all()
-    # and the errors say something
+    # the errors are not too large
     assert (found.band_edge_errors[known > 0.0] < 0.01 * known[known > 0.0]).all()
     assert found.dispersion.band_edges == pytest.approx(known, rel=1e-12)
     assert found.messages == ()
@@ -81,7 +83,7 @@ def test_the_edges_of_a_diatomic_chain_are_those_of_the_dispersion(found):
 
 
 def changed(spectrum, **data):
-    """A spectrum with other values of some variables."""
+    """Return a spectrum with other values of several variables."""
     every = {**{name: spectrum[name] for name in spectrum.variables}, **data}
     halves = every.pop("cosine_real"), every.pop("cosine_imag")
     every["cosine"] = halves[0] + 1j * halves[1]
@@ -89,7 +91,8 @@ def changed(spectrum, **data):
 
 
 def noisy_bands(size, curve, scatter, last):
-    """Edges that are found in cos q, a curve of the squared frequency, with noise."""
+    """Return the band edges found for a curve of cos q against the squared frequency, with
+    noise."""
     frequency = np.linspace(0.0, last, 161)
     draw = np.random.default_rng(2).normal(0.0, scatter, (2, 161)) * [[1.0], [0.1]]
     cosine = curve(frequency**2) + draw[0] + 1j * draw[1]
@@ -97,14 +100,14 @@ def noisy_bands(size, curve, scatter, last):
 
 
 def test_a_deep_gap_is_there_though_its_middle_is_not_known():
-    # -20 at z = 4.58, of which no line is seen; -1 at z = 0.2236
+    # -20 at z = 4.58, where no line is visible; -1 at z = 0.2236
     found = noisy_bands(2, lambda z: 1.0 - 2.0 * math.sqrt(21.0) * z + z**2, 0.2, 0.58)
     assert abs(found.edges[0, 1] - math.sqrt(0.2236)) < found.errors[0, 1] < 0.02
     assert found.reasons[0, 1] == "" != found.reasons[1, 0]
 
 
 def test_a_curve_that_turns_between_bands_is_that_of_no_row():
-    # it turns at z = 1 and 2, where it is -0.5 and -0.2, and is -1 at z = 2.86
+    # the curve turns at z = 1 and 2, where its values are -0.5 and -0.2, and reaches -1 at z = 2.86
     found = noisy_bands(
         3, lambda z: 1.0 - 1.8 * (z**3 / 3.0 - 1.5 * z**2 + 2.0 * z), 0.01, math.sqrt(3.0)
     )
@@ -124,7 +127,8 @@ LAWS = (
 
 
 def random_cell(seed):
-    """48 beads of cells of 1 to 4 under noise, and into how many segments the record is cut."""
+    """Return 48 beads with unit cells of 1 to 4 beads under noise, and the number of segments of
+    the record."""
     rng = np.random.default_rng(seed)
     size = int(rng.integers(1, 5))
     radii = 2e-3 * np.exp(rng.normal(0.0, rng.choice([0.02, 0.1, 0.3]), size))
@@ -169,7 +173,7 @@ def test_edges_of_random_cells_lie_within_their_errors_or_are_withheld_with_a_re
         covered += int((away <= found.band_edge_errors[stated]).sum())
         off.extend(away / line)
         bars.extend(found.band_edge_errors[stated] / line)
-        # coherent: a line on each side of the edge is one that the curve is fitted to
+        # in a coherent record: the fit uses one line on each side of the edge
         with np.errstate(invalid="ignore"):
             lines = found.cell_frequency[np.abs(found.cosine) < FAR_IN_GAP]
         apart = lines - known[..., None]
@@ -191,7 +195,7 @@ def test_transmission_is_large_in_a_band_and_small_in_the_gap(found):
     gap = (found.frequency > 1.2 * first) & (found.frequency < 0.9 * second)
     assert np.median(found.transmission[inside]) > 0.5
     assert np.median(found.transmission[gap]) < 0.03
-    # of two, such as both directions of a row, a line each, of one unit
+    # of two runs, such as both directions of a row, one line each, in one unit
     both = gc.figures.spectrum(found, changed(found, transmission=2.0 * found.transmission))
     drawn = [line for line in both.axes[0].get_lines() if not line.get_label().startswith("_")]
     one, two = (np.nanmax(line.get_ydata()) for line in drawn)
@@ -205,13 +209,14 @@ def test_transmission_is_large_in_a_band_and_small_in_the_gap(found):
 def test_the_map_lies_on_the_dispersion(found):
     assert found.measured == "sensor_force"
     assert found.power.shape == (found.cell_frequency.size, found.wavenumber.size)
-    # below half of the first edge, where it is steep: the strongest frequency to the right
+    # below half of the first edge, where the curve is steep: the strongest frequency at wavenumbers
+    # to the right
     rows = found.cell_frequency < 1.1 * found.dispersion.band_edges[0, 1]
     columns = (found.wavenumber > 0.3 * math.pi) & (found.wavenumber < 0.9 * math.pi)
     power = found.power[rows][:, columns]
     centre = found.cell_frequency[rows] @ power / power.sum(axis=0)
     known = found.dispersion.frequency(found.wavenumber[columns])[:, 0]
-    # modes of 20 cells stand pi/20 apart
+    # the modes of 20 unit cells are pi/20 apart
     assert centre == pytest.approx(known, rel=0.12)
 
 
@@ -253,7 +258,7 @@ def test_samples_too_far_apart_for_the_bands_are_named_with_the_interval_that_is
     told = {"law": run.law, "status": run.status, "time_step": run.time_step}
     rare, top = Result(data, case=run.case, **told), gc.dispersion(run.case).band_edges[-1, 1]
     (said,) = (one for one in gc.spectrum(rare, segments=2).messages if "aliased" in one)
-    # Nyquist's half of the frequency of the samples
+    # the Nyquist frequency, half of the sampling frequency
     assert f"up to {0.5 / (4.0 * run.time[1]):.4g} Hz, but the bands extend to {top:.4g}" in said
     assert said.endswith(f"Set the interval under [sensors] to {0.4 / top:.1e} or less")
 

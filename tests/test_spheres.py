@@ -1,5 +1,5 @@
-"""A pair of spheres, a sphere on a wall and one in a hollow: R, E and m from radii and materials,
-in Python and on the command line."""
+"""A pair of spheres, a sphere on a wall, and a sphere in a socket: R, E and m from radii and
+materials, in Python and on the command line."""
 
 import json
 import math
@@ -34,7 +34,8 @@ def test_two_spheres_are_two_beads_of_a_chain():
         )  # fmt: skip
         found = gc.Pair.of_spheres(2e-3, STEEL, other_radius, other).items()
         assert found == {name: value[1] for name, value in chain.pair().items().items()}
-    # what is not said of the other one is that of the first; the softer one's constants
+    # missing values of the second body are those of the first; the constants are those of the
+    # softer body
     assert gc.Pair.of_spheres(2e-3, "steel-316").items() == (
         gc.Pair.of_spheres(2e-3, STEEL, 2e-3, "steel-316").items()
     )
@@ -48,11 +49,11 @@ def test_a_wall_is_flat_and_held_fast():
     assert pair.effective_radius == pytest.approx(2e-3, rel=1e-15)
     assert pair.effective_mass == pytest.approx(volume * STEEL.density, rel=1e-15)
     assert pair.yield_stress == BRASS.yield_stress and not pair.has("radius_2")
-    # a rigid wall has no constants, and no compliance: E/(1 - nu^2)
+    # a rigid wall has no elastic constants, and its compliance is zero
     rigid = gc.Pair.of_spheres(2e-3, BRASS, math.inf, RIGID)
     assert rigid.effective_modulus == pytest.approx(16e6 * 6894.757 / (1.0 - 0.34**2), rel=1e-3)
     assert rigid.yield_stress == BRASS.yield_stress
-    # without a density there is no mass
+    # without a density, there is no mass
     pair = gc.Pair.of_spheres(0.02, BALL, 0.03, SOCKET)
     assert not pair.has("effective_mass") and pair.has("effective_modulus")
     with pytest.raises(LawError, match="effective_mass: missing"):
@@ -117,7 +118,7 @@ def test_spheres_by_name_and_a_wall(capsys):
     given = facts(capsys, f"{one} --set sphere_2.radius=inf --set sphere_2.material=ptfe")
     wall = gc.Pair.of_spheres(5e-3, "steel-316", math.inf, "ptfe")
     assert wall.items().items() <= given.items()
-    # one quantity of the pair may be another
+    # a single quantity of the pair can have another value
     given = facts(capsys, f"{one} --set pair.effective_mass=0.5")
     assert given["effective_mass"] == 0.5
 

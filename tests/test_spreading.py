@@ -1,5 +1,5 @@
-"""Where the energy of a run is: the sum over beads and contacts is the ledger's, a row that moves
-as a whole stores nothing, a localised start spreads as far as it flies."""
+"""Distribution of energy in a run: the energies of beads and contacts sum to those of the ledger, a
+row that moves as a whole stores no elastic energy, and a localised start spreads ballistically."""
 
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ STRUCK = {"striker": {"speed": 1.0}, "walls": None, "chain": {}, "history": True
     ],
 )
 def test_the_energies_of_beads_and_contacts_add_up_to_the_ledgers(law, more, monkeypatch):
-    # compiled, the scans take longer
+    # compiled scans would take longer
     monkeypatch.setattr("granchain.engine.setup.PLAIN_SECONDS", 60.0)
     result = row(law, **more)
     bead, contact = analysis.bead_energy(result), analysis.contact_energy(result)
@@ -56,7 +56,7 @@ def test_the_energies_of_beads_and_contacts_add_up_to_the_ledgers(law, more, mon
         np.abs(0.5 * result.velocity**2 @ result.mass + contact.sum(axis=1) - known).max() <= near
     )
     assert contact.max() > 0.1 * bead.max()
-    # half of it is each neighbour's
+    # half of the energy of a contact belongs to each neighbour
     within = slice(1, -1) if result.contact.size > result.bead.size else slice(None)
     halves = 0.5 * contact[:, within]
     kinetic = 0.5 * result.mass * result.velocity**2
@@ -69,7 +69,7 @@ def test_a_row_that_moves_as_a_whole_stores_nothing_and_shares_its_energy():
     assert not analysis.contact_energy(result).any()
     assert bead == pytest.approx(np.broadcast_to(2.0 * result.mass, bead.shape), rel=1e-12)
     assert analysis.participation(result) == pytest.approx(9.0, rel=1e-12)
-    # (n^2 - 1)/12 of n equal parts
+    # (n^2 - 1)/12 for n equal parts
     assert analysis.second_moment(result) == pytest.approx(80.0 / 12.0, rel=1e-12)
 
 
@@ -82,7 +82,7 @@ def test_in_a_linear_chain_a_localised_start_spreads_as_far_as_it_flies():
     late = time > 4e-5
     slope = np.polyfit(np.log(time[late]), np.log(moment[late]), 1)[0]
     assert slope == pytest.approx(2.0, abs=0.02)
-    # energy at speed c cos(q/2), all q alike, in beads: c^2/2 t^2
+    # energy at the speed c cos(q/2) for equally excited q, in beads: c^2/2 t^2
     speed = np.sqrt(1e7 / result.mass[0])
     assert moment[-1] == pytest.approx(0.5 * (speed * time[-1]) ** 2, rel=0.02)
     assert analysis.participation(result)[0] == pytest.approx(1.0, rel=1e-6)
@@ -113,9 +113,9 @@ def test_energies_of_a_run_that_goes_on_are_those_of_one_without_a_break(plain_l
 @pytest.mark.parametrize(
     ("load", "changes"),
     [
-        # at rest under 300 N contacts would have yielded further than they have come to
+        # at rest under 300 N, contacts would have yielded more than they have in this run
         (20.0, {"chain.precompression": 300.0}),
-        # and the contact with a new wall begins with the dent of its rest, though it is open
+        # the contact with a new wall begins with the dent of its static state, although it is open
         (300.0, {"chain.precompression": 100.0, "ends.right": "rigid"}),
     ],
 )

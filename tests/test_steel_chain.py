@@ -1,12 +1,11 @@
-"""The 70-bead steel chain struck at 1.77 m/s against converged rows of peak forces.
+"""The 70-bead steel chain struck at 1.77 m/s against converged peak forces.
 
-Wang, Liu & Liu 2022, sec. 5.2 and table 8, doi:10.1016/j.ijmecsci.2022.107214, give the set-up; the
-peaks are printed nowhere. The rows below were computed independently of this engine (converged
-kick-drift-kick in double precision) to the digits shown. A sensor reads the mean of its bead's two
-contact forces; first pulse; peak by a parabola through three samples. And what the elastic chain
-keeps: energy, and the kinetic share of its wave; its amplitude, speed, rebound and N-ball
-velocities are in docs/verification.md.
-"""
+Wang, Liu & Liu 2022, sec. 5.2 and table 8, doi:10.1016/j.ijmecsci.2022.107214, describe the chain
+but print no peaks. The peaks below were computed independently of this engine (converged
+kick-drift-kick in double precision) to the digits shown. A sensor reads the mean of the two contact
+forces of its bead; peaks are those of the first pulse, by a parabola through three samples. Further
+tests: energy conservation of the elastic chain, and the kinetic share of its wave.
+docs/verification.md has amplitude, speed, rebound and N-ball velocities."""
 
 import numpy as np
 import pytest
@@ -29,7 +28,7 @@ from granchain.engine.recording import Recording
 from granchain.simulation import run
 from granchain.two_body import impact
 
-# peaks of beads 9 16 24 31 40 50 56 63, then the first contact [N]
+# peaks of beads 9 16 24 31 40 50 56 63, and of the first contact [N]
 ROWS = {
     ("hertz", "clamped"): [66.115, 66.111, 66.110, 66.110, 66.110, 66.110, 66.110, 66.110, 110.837],
     ("ma-liu", "clamped"): [35.727, 26.536, 20.287, 16.787, 13.779, 11.573, 10.604, 9.700, 94.947],
@@ -42,10 +41,10 @@ ROWS = {
     ("tsuji", "clamped"): [30.637, 21.746, 15.823, 12.467, 9.565, 7.460, 6.554, 5.725, 91.437],
     ("tsuji", "tensile"): [30.633, 21.742, 15.819, 12.463, 9.562, 7.457, 6.552, 5.723],
 }  # fmt: skip
-# how far the engine may be off: at the automatic step, and at the fast one.
-# 1e-4 for the laws of section "chain" as promised, 2e-4 for the rate laws; 1e-3 at the fast step,
-# 2e-3 where the force jumps: a contact's largest force is one of a step, and after the jump it
-# falls as fast as it rose.
+# Largest relative error of the engine at the automatic step and at the fast step: 1e-4 for the laws
+# of the promised accuracy of chains, 2e-4 for laws with a rate; 1e-3 at the fast step, and 2e-3 if
+# the force jumps. The largest force of a contact is that of one step, and after the jump the force
+# decreases as fast as it increased.
 BOUNDS = {"hertz": (1e-4, 1e-3), "ma-liu": (1e-4, 1e-3), "wang-liu-hysteretic": (2e-4, 2e-3)}
 
 
@@ -58,7 +57,7 @@ def peaks(law, separation, step):
     return np.array([*sensors, state.contacts.peak[1]])
 
 
-# those whose loops no other test needs: in the long run
+# laws whose loops no other test needs, for the long run
 LATER = ("wang-liu-hysteretic", "wang-liu-viscous")
 
 
@@ -70,7 +69,7 @@ LATER = ("wang-liu-hysteretic", "wang-liu-viscous")
 def test_sensor_peaks_of_the_steel_chain(law, separation, step):
     row = np.array(ROWS[law, separation])
     bound = BOUNDS.get(law, (2e-4, 1e-3))[step == "fast"]
-    # a row's last printed digit is half a unit off at most
+    # the rows are rounded to half of their last digit
     rounding = 0.5 * 10.0 ** -(2 if law == "wang-liu-hysteretic" else 3)
     computed = peaks(law, separation, step)[: row.size]
     assert np.abs(computed - row).max() < bound * row.max()
@@ -78,8 +77,9 @@ def test_sensor_peaks_of_the_steel_chain(law, separation, step):
 
 
 def test_the_pulses_that_merge_at_10_metres_per_second_are_marked_and_enter_no_wave_speed():
-    # at bead 63 the first maximum, 13.7 N at 464 us, has not fallen to half when another pulse
-    # passes it: 25.57 N at 485 us (computed with half the step); a speed through it was 607.5 m/s
+    # at bead 63 the first maximum, 13.7 N at 464 us, has not decreased to half when another pulse
+    # passes it: 25.57 N at 485 us (computed with half the step). With this sensor, the wave speed
+    # was 607.5 m/s
     changes = {"striker.speed": 10.0, "sensors.contacts": [], "snapshots": None}
     found = summary(run(load_case("steel-chain").replace(changes)))
     assert [pulse.bead for pulse in found.sensors if pulse.merged] == [63]
@@ -100,14 +100,15 @@ def test_kinetic_share_of_a_travelling_wave():
     recording = Recording(ledger=True, energy_interval=1e-7)
     state = run_row(steel_row(71), "hertz", 0.4e-3, recording=recording)
     time = state.records.energy_at * state.time_step.value
-    # lattice period: a diameter at 734.07 m/s; the mean over 20 of them, the wave well inside
+    # lattice period: a diameter at 734.07 m/s; mean over 20 periods, during which the wave is
+    # inside the chain
     period = 2.0 * RADIUS / 734.07
     window = (time > 1.5e-4) & (time < 1.5e-4 + 20 * period)
     kinetic, recoverable = state.energies.kinetic[window], state.energies.recoverable[window]
-    # the bodies left behind carry the rest
+    # the bodies behind the wave have the remaining energy
     moving = kinetic - 0.5 * MASS * (velocities(state)[:8] ** 2).sum()
     share = moving / (moving + recoverable)
-    # 5/9 in the mean (virial theorem of F ~ d^1.5), .5439 to .5672 at an instant
+    # 5/9 on average (virial theorem of F ~ d^1.5), and .5439 to .5672 at single times
     assert share.mean() == pytest.approx(5.0 / 9.0, abs=2e-3)
     assert share.min() == pytest.approx(0.5439, abs=2e-3)
     assert share.max() == pytest.approx(0.5672, abs=2e-3)
@@ -118,7 +119,7 @@ def test_energy_of_the_elastic_chain_is_kept(figure):
     fine = ledger_residual(run_row(steel_row(71), "hertz", 0.6e-3, refine=10.0))
     what = "largest relative energy error at a tenth of the automatic step"
     figure(what, fine, at_least=1e-9, at_most=3e-7)
-    # and it falls with the square of the step
+    # the error decreases with the square of the step
     coarse = ledger_residual(run_row(steel_row(71), "hertz", 0.6e-3, refine=1.0))
     assert coarse / fine == pytest.approx(100.0, rel=0.1)
 

@@ -1,5 +1,5 @@
-"""Stated discretization errors of orbits, of named points of branches and of settled amplitudes,
-against the same computations in much smaller steps."""
+"""Reported discretization errors of orbits, of named points of branches, and of settled amplitudes,
+compared with computations at much smaller steps."""
 
 import math
 import subprocess
@@ -18,14 +18,14 @@ from granchain.studies import chained
 
 pytestmark = pytest.mark.filterwarnings("ignore:time.step:granchain.errors.GranchainWarning")
 
-# Steps of a converged computation, as a fraction of the step: 1/16 of the error is left by order 2,
-# far less than the margin of 1.5 of a stated error.
+# Steps of a converged computation, as a fraction of the step: by order 2 it has 1/16 of the error,
+# far less than the margin of 1.5 of a reported error.
 CONVERGED = 0.25
 FREQUENCY, AMPLITUDE = "ends.left.frequency", "ends.left.amplitude"
 
 
 def random_row(rng, most=4, drags=(2.7, 3.7)):
-    """A row of steel beads, shaken near one of its resonances, at "auto" or "fast"."""
+    """Return a row of steel beads, shaken near one of its resonances, at "auto" or "fast"."""
     beads = int(rng.integers(1, most + 1))
     drag = 10.0 ** rng.uniform(*drags)
     load = 10.0 ** rng.uniform(0.5, 1.7)
@@ -39,7 +39,8 @@ def random_row(rng, most=4, drags=(2.7, 3.7)):
 
 
 def orbit_covered(case):
-    """Whether the stated errors of an orbit cover its difference to the converged one."""
+    """Return whether the reported errors of an orbit include its difference from the converged
+    orbit."""
     found = gc.orbit(case)
     finer = case.replace(**{"time.step": CONVERGED * found.result.time_step})
     off = np.abs(gc.orbit(finer, guess=found).displacement - found.displacement)
@@ -47,7 +48,7 @@ def orbit_covered(case):
 
 
 def points_covered(case, along, stop):
-    """For each named point of a branch: whether its error covers the converged point."""
+    """Return for each named point of a branch whether its error includes the converged point."""
     found = gc.orbit(case)
     finer = case.replace(**{"time.step": CONVERGED * found.result.time_step})
     branch = gc.continuation(case, found, along=along, stop=stop)
@@ -64,7 +65,8 @@ def points_covered(case, along, stop):
 
 
 def settled_covered(case, values):
-    """For each value of a chained sweep: whether its error covers the converged amplitude."""
+    """Return for each value of a chained sweep whether its error includes the converged
+    amplitude."""
     found = gc.sweep(case, {FREQUENCY: values}, chained=True, progress=False)
     step = CONVERGED * float(found.time_step.values[0])
     finer = case.replace(**{"time.step": step})
@@ -76,7 +78,8 @@ def settled_covered(case, values):
 
 
 def settling(case):
-    """The row for 15 decay times of an amplitude at each value, with a sensor at its first bead."""
+    """Return the row with 15 decay times of the amplitude at each value and a sensor at its first
+    bead."""
     frequency = case.ends.left.frequency
     end = 30.0 / case.chain.drag + 20.0 / frequency
     return case.replace(
@@ -123,7 +126,7 @@ def test_stated_errors_of_orbits_cover_the_converged_ones_of_90_of_100_random_ch
         try:
             covered.append(orbit_covered(case))
         except RunError:
-            # a drive that is too strong for an orbit from the static state
+            # a drive that is too strong for a search from the static state
             continue
     print(f"{sum(covered)} of {len(covered)} orbits")
     assert np.mean(covered) >= 0.9
@@ -134,7 +137,7 @@ def test_stated_errors_of_orbits_cover_the_converged_ones_of_90_of_100_random_ch
 def test_stated_errors_of_settled_amplitudes_cover_those_of_90_of_100_random_chains():
     rng, covered = np.random.default_rng(48), []
     for _ in range(100):
-        # with less drag each value takes longer to settle
+        # with less drag, amplitudes take longer to settle
         case = settling(random_row(rng, drags=(3.3, 4.3)))
         frequency = case.ends.left.frequency
         covered.append(all(settled_covered(case, [frequency, 1.003 * frequency])))
@@ -160,7 +163,7 @@ def test_stated_errors_of_named_points_cover_90_of_100_of_random_chains():
 
 
 def bars(axes):
-    """Half lengths of the error bars of an axes, largest first."""
+    """Return half of the lengths of the error bars of an axes, largest first."""
     segments = [part for bar in axes.containers for line in bar[2] for part in line.get_segments()]
     return sorted((0.5 * float(np.ptp(part, axis=0).max()) for part in segments), reverse=True)
 

@@ -1,4 +1,4 @@
-"""docs/steps.md is what its script prints, and bears out docs/how-to/step.md."""
+"""The script prints docs/steps.md, and the numbers agree with docs/how-to/step.md."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "steps.md"
 
 
 def printed():
-    """The lines of the page, by law."""
+    """The rows of the page, by law."""
     return {
         found[1]: found[0]
         for found in re.finditer(r"^\| \[([a-z0-9-]+)\].*$", PAGE.read_text(), re.MULTILINE)
@@ -20,7 +20,7 @@ def printed():
 
 
 def cells(line):
-    """The numbers of a line in percent, by step: at each restitution."""
+    """Return the numbers of a row in percent, by step, at each restitution."""
     values = [None if cell.strip() == "-" else float(cell) for cell in line.split("|")[2:-1]]
     return {"auto": values[:3], "fast": values[3:]}
 
@@ -34,8 +34,8 @@ def test_every_law_has_its_line():
 
 @pytest.mark.guard
 def test_what_the_page_on_the_step_says_holds_for_every_law():
-    # docs/how-to/step.md: at restitution .65, 0.01 % at "auto" and 0.15 % at "fast"; the strong
-    # damping is another matter, and it says so
+    # docs/how-to/step.md: at restitution .65, 0.01 % at "auto" and 0.15 % at "fast"; as the page
+    # says, this does not hold for strong damping
     first = {name: cells(line) for name, line in printed().items()}
     assert max(one["auto"][0] for one in first.values() if one["auto"][0] is not None) <= 0.01
     assert max(one["fast"][0] for one in first.values() if one["fast"][0] is not None) <= 0.15

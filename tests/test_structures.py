@@ -28,7 +28,7 @@ def rows_of(position, supports, n=20, damping=0.0):
 
 @cache
 def finite_elements(supports, elements=100):
-    """Return free degrees of freedom and modes, with a modal mass of 1, of Hermite elements."""
+    """Return free degrees of freedom and modes with a modal mass of 1, by Hermite elements."""
     h = LENGTH / elements
     k = [[12, 6 * h, -12, 6 * h], [6 * h, 4 * h * h, -6 * h, 2 * h * h]]
     k += [[-12, -6 * h, 12, -6 * h], [6 * h, 2 * h * h, -6 * h, 4 * h * h]]
@@ -46,7 +46,7 @@ def finite_elements(supports, elements=100):
 
 
 def modes_at(fraction, supports, n=8):
-    """Return mass and stiffness at a node of the lowest modes."""
+    """Return modal mass and stiffness of the lowest modes at a node."""
     free, squares, shapes = finite_elements(supports)
     node = int(np.flatnonzero(free == 2 * round(100 * fraction))[0])
     modal = 1.0 / shapes[node, :n] ** 2
@@ -62,7 +62,7 @@ def test_frequencies_of_beams_are_those_of_the_handbooks():
 
 
 def test_the_compliance_of_the_modes_is_the_static_deflection_in_the_middle():
-    # the rest of the sum falls as the cube of the number of modes
+    # the remainder of the sum decreases with the cube of the number of modes
     for supports, factor in (("simply supported", 48.0), ("clamped", 192.0)):
         for n, error in ((2000, 1e-9), (20, 1e-3)):
             compliance = (1.0 / rows_of(0.5 * LENGTH, supports, n=n)[:, 1]).sum()
@@ -78,7 +78,7 @@ def test_masses_and_stiffnesses_are_those_of_finite_elements():
 
 
 def test_a_mode_with_a_node_at_the_contact_has_no_row():
-    # in the middle, all antisymmetric modes have a node
+    # all antisymmetric modes have a node in the middle
     for supports in ROOTS:
         middle, aside = rows_of(0.5 * LENGTH, supports), rows_of(0.4999 * LENGTH, supports)
         assert (len(middle), len(aside)) == (10, 20), supports

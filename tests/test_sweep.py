@@ -1,4 +1,4 @@
-"""Studies: what is drawn, disorder as data of the case, many first pulses, the sweep."""
+"""Studies: drawn values, disorder as part of the case, first pulses of many runs, and sweeps."""
 
 import json
 import sys
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.usefixtures("plain_members")
 
 
 def quantiles(values):
-    """Quantiles of a distribution, or of disorder."""
+    """Return quantiles of a distribution or of disorder."""
     inner = values.distribution if isinstance(values, Disorder) else values
     return inner.ppf([0.1, 0.5, 0.9]).tolist()
 
@@ -89,7 +89,7 @@ def test_disorder_changes_beads_and_gaps_and_leaves_the_striker(tmp_path):
     changed = case.replace({f"chain.{name}": values for name, values in disorder.items()})
     before, after = case.bodies(), changed.bodies()
     assert after["radius"] == pytest.approx(before["radius"] * [1.0, *FACTORS], rel=1e-15)
-    # a sphere's mass goes with the cube of its radius
+    # the mass of a sphere is proportional to the cube of its radius
     assert after["mass"] == pytest.approx(
         before["mass"] * [1.0, *np.power(FACTORS, 3) * [1, 1, 2, 1, 1]], rel=1e-14
     )
@@ -111,9 +111,9 @@ def test_disorder_changes_beads_and_gaps_and_leaves_the_striker(tmp_path):
     [
         {},
         {"contact.law": "hertz", "chain.precompression": 10.0},
-        # a heavy striker: pulses that merge, and some that are not whole
+        # a heavy striker: pulses that merge, and incomplete pulses
         {"striker.mass": 3e-3, "time.end": 1e-4},
-        # the force jumps where a contact closes
+        # the force jumps when a contact closes
         pytest.param(
             {"contact.law": "kelvin-voigt", "contact.stiffness": 1e7, "contact.restitution": 0.8},
             marks=pytest.mark.long,
@@ -122,7 +122,7 @@ def test_disorder_changes_beads_and_gaps_and_leaves_the_striker(tmp_path):
 )
 def test_the_numbers_of_many_pulses_are_those_of_each_run(changes):
     cases = [short(**changes, **{"striker.speed": speed}) for speed in (0.5, 1.0, 1.77)]
-    # the first comes last: those of another case stay its own
+    # the first case is repeated at the end, and must not affect the others
     found = evaluated(
         [*cases, cases[0]],
         ("pulse", lambda result: {"largest": result.contact_peak_force[3]}),
@@ -150,14 +150,15 @@ def test_the_numbers_of_many_pulses_are_those_of_each_run(changes):
 
 
 def random_law(draw):
-    """Hertz's or Ma and Liu's, as changes of the short case."""
+    """Return Hertz's law or Ma and Liu's law, as changes of the short case."""
     law = str(draw.choice(["hertz", "ma-liu"]))
     own = {"contact.psi": None, "contact.xi": None} if law == "hertz" else {}
     return {"contact.law": law} | own
 
 
 def random_member(draw):
-    """A short row whose pulses have not come, are cut, merge or meet a wall at the far end."""
+    """Return a short row with pulses that have not arrived, are cut, merge, or meet a wall at the
+    far end."""
     keys = random_law(draw) | {"striker.speed": float(10.0 ** draw.uniform(-1.0, 1.0))}
     keys["striker.mass"] = float(draw.uniform(0.2, 4.0)) * 0.45e-3
     keys["ends.right"] = str(draw.choice(["free", "wall"]))
@@ -180,7 +181,7 @@ def test_rounding_ahead_of_the_wave_of_a_loaded_row_is_no_pulse(figure):
         cases.append(short(**law, **changes))
     found = evaluated(cases, ("pulse", "traces"), threads=1)
     rise = found["peak"] - np.array([force[0] for _, force in found.traces])
-    # forces that have risen at all, and by more than rounding
+    # forces that have changed
     moved = np.array([(force != force[0]).any(axis=0) for _, force in found.traces])
     assert moved.sum() > 120 and np.isfinite(rise).any()
     wrong = int(np.sum(np.isfinite(rise) & (rise < 1e-6)))
@@ -213,7 +214,7 @@ def test_no_number_is_given_of_a_pulse_that_has_none(figure, count):
 
 
 def same(study, place, case, **select):
-    """Whether a point of a study holds the numbers of its case's own run."""
+    """Return whether a point of a study contains the numbers of the single run of its case."""
     result = gc.run(case)
     summary = analysis.summary(result)
     point = study.isel(place).sel(select)
@@ -241,7 +242,8 @@ def test_a_product_holds_every_combination_and_its_draws():
     assert case.resolved() == before
     assert dict(study.sizes) == {"contact.law": 2, "striker.speed": 2, "draw": 3, "sensor_bead": 3}
     assert (study.status == "complete").all() and (study.message == "").all()
-    # numpy's own generator, of the seed, the place of the key and the draw: a number for every bead
+    # NumPy's own generator, with the seed, the index of the key and the draw: one number for every
+    # bead
     factors = (0.9 + (1.1 - 0.9) * np.random.default_rng([4, 2, 2]).random(12)).tolist()
     at = {"contact.law": "hertz", "striker.speed": 0.5}
     own = case.replace(**at, **{"chain.mass_factor": factors, "chain.disorder_seed": 4})
@@ -257,7 +259,7 @@ def test_a_product_holds_every_combination_and_its_draws():
 
 def test_a_zip_goes_side_by_side_and_sobol_fills_the_box():
     case = short()
-    # the second law asks for an input that the first does not know
+    # the second law requires an input that the first does not have
     dented = {"contact.law": "ma-liu", "contact.psi": 2.5}
     vary = {"contact.law": ["hertz", "ma-liu"], "contact.psi": [None, 2.5]}
     study = gc.sweep(case, {"striker.speed": [0.5, 1.0]} | vary, how="zip")
@@ -269,7 +271,8 @@ def test_a_zip_goes_side_by_side_and_sobol_fills_the_box():
     low = {"striker.speed": 0.5, "contact.psi": 2.5}
     drawn = {key: gc.uniform(least, least + 0.5) for key, least in low.items()}
     box = gc.sweep(case, drawn, how="sobol", n=8, seed=1)
-    # of a scrambled Sobol sequence every eighth of each axis holds one of the first eight points
+    # in a scrambled Sobol sequence, every eighth of each axis contains one of the first eight
+    # points
     for key, least in low.items():
         assert sorted(np.floor((box[key].values - least) * 16)) == list(range(8))
     assert same(box, {"run": 5}, case.replace(**{key: float(box[key][5]) for key in low}))
@@ -304,8 +307,8 @@ def test_what_cannot_be_swept_is_refused_before_anything_runs(monkeypatch):
 
 
 def test_a_member_that_fails_is_marked_and_the_others_stay():
-    # a bead so soft that the striker goes on: in .2 ms it is 8 mm further, more than three radii; a
-    # study records none of the contacts that its case does
+    # a bead so soft that the striker moves on: in .2 ms by 8 mm, more than three radii; a study
+    # records none of the contacts that the case records
     study = gc.sweep(
         short(**{"contact.law": "hertz", "striker.speed": 40.0, "sensors.contacts": [0, 3]}),
         {"chain.material.youngs_modulus": [193e9, 1e4]},
@@ -348,7 +351,7 @@ def test_a_summary_adds_variables_and_is_tried_first():
 
 @pytest.fixture
 def counted(monkeypatch):
-    """How many members are computed from now on."""
+    """Counts the members that are computed from now on."""
     count = []
 
     def counting(cases, places, *more):
@@ -406,7 +409,7 @@ def test_a_study_goes_to_a_file_that_xarray_opens_and_nothing_is_computed_twice(
     ours, its = (one.sel({"striker.speed": 1.0}) for one in (study, more))
     assert its.peak.equals(ours.peak)
     assert np.array_equal(its.sensor_force[0, :700], ours.sensor_force[0, :700])
-    # another measure, another version: nothing stale is kept
+    # with another measure or version, no stored result is reused
     counted.clear()
     study = gc.sweep(case, vary, n=2, out=file, resume=True)
     assert len(counted) == 4 and open_study(file).identical(study)
@@ -442,7 +445,7 @@ def test_what_an_interrupted_study_has_left_is_gone_on_with(tmp_path, counted, m
     assert content.count(b'"point"') > 1 and not file.exists()
     with pytest.raises(FileError, match="an unfinished study exists"):
         gc.sweep(case, vary, out=file)
-    # the last members are a frame that is cut off
+    # the frame of the last members is cut off
     part.write_bytes(content[:-10])
     counted.clear()
     study = gc.sweep(case, vary, out=file, resume=True)
@@ -481,7 +484,7 @@ def test_a_forged_unfinished_study_is_refused(tmp_path):
         try:
             gc.sweep(case, vary, out=file, resume=True, progress=False)
         except (FileError, LawError) as error:
-            # the numbers of the members have no record of their law
+            # the file has no record of the law of these members
             where = file if attack == 13 else part
             assert str(error).startswith(f"{where}: ") and "overwrite" in str(error), attack
         else:
@@ -544,7 +547,7 @@ def final_speed(result):
 
 
 def test_an_executor_computes_what_this_process_does(tmp_path, monkeypatch):
-    # so many members a task that there are several
+    # tasks with so many members that there are several
     monkeypatch.setattr(executors, "TASK_SECONDS", 1e-9)
     vary = {"striker.speed": [0.5, 0.7, 0.9], "chain.radius": gc.disorder(gc.normal(1.0, 0.02))}
     with ThreadPoolExecutor(1) as pool:
@@ -567,7 +570,7 @@ def test_a_worker_refuses_another_granchain_and_another_law_file(tmp_path, monke
             cases.append((members, measures))
             raise KeyboardInterrupt
 
-    # another name than other tests give it in this process
+    # a different module name than in other tests of this process
     file = tmp_path / "law_of_a_worker.py"
     text = (gc.case.document.CASES.parents[1] / "docs" / "examples" / "my_law.py").read_text()
     file.write_text(
@@ -595,7 +598,7 @@ def test_a_worker_refuses_another_granchain_and_another_law_file(tmp_path, monke
     ):
         executors.compute(sent[0] | {"version": "0.1"}, *cases[0])
     file.write_text(file.read_text() + "\n# edited\n")
-    # a process that has loaded the law of the study keeps it; another one reads the file
+    # a process that has loaded the law of the study uses it again; another process reads the file
     sent_on = sent[1] | {"process": 0}
     assert status_of(sent[1], cases[1]) == status_of(sent_on, cases[1]) == ["complete"]
     assert gc.laws()[law.name] is law
@@ -609,9 +612,9 @@ def test_a_worker_refuses_another_granchain_and_another_law_file(tmp_path, monke
 
 @pytest.mark.long
 def test_the_least_transmission_of_a_dimer_moves_towards_its_limit_along_the_chain():
-    # solitary waves pass whole at the mass ratios .3428 (Jayaprakash, Starosvetsky & Vakakis 2011,
-    # doi:10.1103/PhysRevE.83.036606) and 1; the least transmission lies between them: at bead 50
-    # near the middle, .53 to .62, and nearer to the first where the pulse is young
+    # solitary waves pass without loss at the mass ratios .3428 (Jayaprakash, Starosvetsky & Vakakis
+    # 2011, doi:10.1103/PhysRevE.83.036606) and 1, and the lowest transmission lies between them: at
+    # bead 50 near the middle, .53 to .62, and closer to the first ratio for a young pulse
     ratio = np.linspace(0.38, 0.66, 15)
     case = gc.load_case("dimer-chain").replace(**{"time.step": "fast", "time.end": 8e-4})
     study = gc.sweep(case, {"chain.segment.0.mass": 0.45e-3 * ratio})
@@ -627,7 +630,7 @@ def test_what_is_transmitted_is_what_the_velocities_say():
     contact = np.asarray(result.contact_force)[:, 0]
     stop = int(analysis.first_pulse(result.time, contact).end[0])
     speeds = np.asarray(result.velocity)[[stop - 11, stop + 10], -1] / 1.77
-    # samples 2e-7 s apart: the pulse has passed up to ten steps later
+    # samples are 2e-7 s apart, so that the end of the pulse is known within ten steps
     low, high = sorted(speeds * 0.45 / 0.3)
     assert low - 1e-5 <= found["transmitted_momentum"][0] <= high + 1e-5
     expected = np.array([low, high]) ** 2 * 0.3 / 0.45
@@ -644,12 +647,12 @@ def test_whether_beads_move_at_the_start_decides_for_each_member_what_is_transmi
 
 
 SIZED = {
-    # the record of a law has its coefficients: one for each member
+    # the record of a law contains its coefficients: one for each member
     "laws": ({}, {"contact.psi": np.linspace(2.5, 3.0, 12).tolist()}, {}),
     "few members": ({}, {"striker.speed": [1.0, 2.0]}, {}),
-    # the later end is the second member's
+    # the later end is that of the second member
     "traces": ({}, {"time.end": [2e-5, 4e-5, 6e-5], "striker.speed": [1.0, 1.5]}, {"traces": True}),
-    # between one and two steps: sampled at every step
+    # between one and two steps: every step is sampled
     "dense traces": ({"sensors.interval": 6e-8}, {"striker.speed": [1.0, 1.1]}, {"traces": True}),
     "energies": (
         {"snapshots": {"interval": 5e-7, "history": True}, "sensors.interval": 1e-7},

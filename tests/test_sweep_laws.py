@@ -1,4 +1,4 @@
-"""Sweeps over contact laws: their names, and inputs that only some of them have."""
+"""Sweeps over contact laws: their names, and inputs that only some of the laws have."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -10,7 +10,7 @@ from granchain.errors import CaseError
 from granchain.figures.studies import coordinate_text
 from granchain.store.answer import open_study
 
-# five contacts: plain Python takes less than to compile their loops
+# five contacts: as plain Python, they take less time than the compilation of their loops
 pytestmark = pytest.mark.usefixtures("plain_loop")
 SHORT = {"chain.beads": 4, "sensors.beads": [1, 3], "sensors.contacts": [], "snapshots": None}
 SHORT |= {"energy.ledger": False, "time.end": 4e-5, "time.step": "fast"}
@@ -44,7 +44,7 @@ def test_a_product_over_laws_computes_a_law_once_along_inputs_it_does_not_have(c
     stored = gc.sweep(case, vary, progress=False, out=tmp_path / "study.h5")
     assert np.array_equal(stored["peak"].values, peak)
     assert (study["status"] == "complete").all()
-    # an input that no law of the study has stays an error
+    # an input that no law of the study has is still an error
     with pytest.raises(CaseError, match=r"contact\.psi"):
         gc.sweep(case, {"contact.law": ["hertz"], "contact.psi": [2.0, 3.0]}, progress=False)
 

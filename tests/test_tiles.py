@@ -1,4 +1,5 @@
-"""A long chain swept in tiles over steps and threads has the bits of one swept as a whole."""
+"""A long chain that is swept in tiles over steps and threads has the same bits as a chain that is
+swept as a whole."""
 
 import _thread
 import threading
@@ -24,12 +25,14 @@ from granchain.errors import CaseError
 from granchain.jit.compile import VECTOR
 from granchain.status import Status
 
-# Compiled, each is two loops more: the one that test_front.py has as well. Plain, one with rate and
-# onsets, and of the laws with jumps, whose chains are not tiled, one. The others in the long run.
+# Compiled, each law needs two more loops, so that the short set uses the law of test_front.py. As
+# plain Python, the short set has one law with rate and onsets, and one law with jumps, whose chains
+# are not tiled. The long run has the other laws.
 NEAR = ["tsuji", "kelvin-voigt"] if PLAIN_HERE else ["hertz"]
-# 48 bodies are two tiles of 24, more than a band's 7 * VECTOR: some begin beyond either end.
+# 48 bodies are two tiles of 24 bodies, more than 7 * VECTOR for a band, so that some tiles begin
+# outside the chain.
 N_BODIES, N_STEPS, TILE, BAND = 48, 90, 24, 7
-# Beads collide from the start everywhere, up to 1 m/s, of the order of the striker's 1.77.
+# All beads collide from the start at up to 1 m/s, similar to the striker's 1.77 m/s.
 SPEEDS = np.random.default_rng(1).uniform(-1.0, 1.0, N_BODIES)
 GAPS = np.resize([0.0, 0.0, 2e-7, 0.0], N_BODIES - 1)
 
@@ -44,14 +47,15 @@ Maker = Callable[[], State]
 
 @pytest.fixture
 def long(monkeypatch):
-    """Chains of any length are long, and tiles small."""
+    """Uses tiles for chains of any length, with small tiles."""
     monkeypatch.setattr(contact_step, "TILED_ABOVE", 0)
     monkeypatch.setattr(state, "TILE_CONTACTS", TILE)
     monkeypatch.setattr(state, "TILE_STEPS", BAND)
 
 
 def maker(law, chain):
-    """Makes states of one run; all is recorded, at odd strides."""
+    """Return a function that makes states of the same run, where everything is recorded at odd
+    strides."""
     contacts = contacts_of(laws()[law], chain, example_inputs(laws()[law]))
     step = replace(time_step_of(contacts, chain, "fast", 1e-3), n_steps=N_STEPS)
     dt = step.value
@@ -61,8 +65,8 @@ def maker(law, chain):
 
 
 def ended(made, advance):
-    """All that a run in three blocks computes, but where its front was found last, and which
-    contacts at rest ahead of it were swept."""
+    """Return the results of a run in three blocks, except for the last front position and the swept
+    contacts ahead of the front."""
     for _ in range(3):
         advance(N_STEPS // 2)
     assert made.step == N_STEPS + 1
@@ -79,7 +83,7 @@ def differing(one, other):
 @pytest.mark.plain
 @pytest.mark.parametrize("law", each_loop(NEAR))
 def test_tiles_give_the_bits_of_whole_sweeps(law, request):
-    # compiled, rows with a steady load are a loop more
+    # compiled, rows with a steady load need another loop
     names = [name for name in CHAINS if PLAIN_HERE or law not in NEAR or name != "loaded"]
     makers = {name: maker(law, CHAINS[name]) for name in names}
     made = {name: make() for name, make in makers.items()}
@@ -91,7 +95,7 @@ def test_tiles_give_the_bits_of_whole_sweeps(law, request):
         assert differing(whole[name], ended(tiled, tiled.advance)) == [], name
 
 
-# Two threads race: as many runs as there are chances to be wrong.
+# Two threads can interfere, so that the test has several runs.
 @pytest.mark.plain
 @pytest.mark.parametrize("law", each_loop(["ma-liu"] if PLAIN_HERE else ["hertz"]))
 def test_threads_give_the_bits_of_one(law, request, monkeypatch):
@@ -99,7 +103,7 @@ def test_threads_give_the_bits_of_one(law, request, monkeypatch):
     alone = make()
     whole = ended(alone, alone.advance)
     request.getfixturevalue("long")
-    # a chain of two tiles, on as many threads as asked for
+    # a chain of two tiles, with the requested number of threads
     monkeypatch.setattr(tiles, "TILES_APART", 0.1)
     for threads in (2, 3) if PLAIN_HERE else (2, 3, 2, 3, 2, 3):
         made = make()
@@ -139,7 +143,8 @@ def test_an_interruption_is_raised_at_the_end_of_a_block_and_so_is_its_error(lon
 
 @pytest.mark.plain
 def test_all_contacts_may_have_an_event_at_once(plain_loop):
-    # pressed by 60 N, a plastic law's contacts load where the left body is faster: listed once each
+    # under 60 N, contacts of a plastic law load where the left body is faster; each of them is
+    # listed once
     speeds = {"right": End(WALL), "velocity": np.linspace(1.0, -1.0, N_BODIES)}
     made = maker("ma-liu", example_chain(N_BODIES, precompression=60.0, **speeds))()
     made.advance(3)
@@ -163,7 +168,7 @@ def test_a_piece_waits_until_the_band_before_is_two_pieces_ahead():
     assert problems == []
     assert (done == 5).all()
 
-    # one that fails ends the others
+    # a piece that fails ends the other pieces
     def failing(b, j):
         if (b, j) == (1, 1):
             raise MemoryError("no room")
@@ -183,7 +188,7 @@ def test_an_interruption_waits_until_all_threads_have_ended():
     assert isinstance(threads_joined([threading.Thread(target=one)]), KeyboardInterrupt)
     assert len(ended) == 1
 
-    # wherever it comes: here while a thread is waited for
+    # an interruption at any time; here it comes while the main thread waits for another thread
     class Waited(threading.Thread):
         waits = 0
 

@@ -1,4 +1,4 @@
-"""The time step: automatic, fast, given, refused; and what stops a run whose step is too long."""
+"""The time step: automatic, fast, given or refused, and what stops a run with too long a step."""
 
 import math
 import re
@@ -30,7 +30,8 @@ def step_of(law, chain, step="auto", end=1e-4, force_step=False, **given):
 
 @pytest.mark.plain
 def test_the_automatic_step_is_a_hundredth_of_its_limit_and_divides_the_end():
-    # m v^2/2 = (2/5) K d^2.5; stiffness 1.5 K sqrt(d); a bead has two: omega^2 = 4 k/m
+    # m v^2/2 = (2/5) K d^2.5; the stiffness is 1.5 K sqrt(d), and a bead has two contacts: omega^2
+    # = 4 k/m
     overlap = (2.5 * 0.5 * MASS * SPEED**2 / STIFFNESS) ** 0.4
     omega = math.sqrt(4.0 * 1.5 * STIFFNESS * math.sqrt(overlap) / MASS)
     step = step_of("hertz", steel_row(20), end=1.0)
@@ -39,8 +40,8 @@ def test_the_automatic_step_is_a_hundredth_of_its_limit_and_divides_the_end():
     assert "0.01 of 2/omega" in step.reason
     fast = step_of("hertz", steel_row(20), "fast", end=1.0)
     assert fast.value == pytest.approx(5.0 * step.value, rel=1e-5)
-    # strong damping shortens it. c = (a/v0) K d^1.5 at the largest overlap, twice on a bead: gamma
-    # = 4 c/m; .05/gamma is shorter than .01 * 2/omega for e = .1
+    # strong damping shortens the step: c = (a/v0) K d^1.5 at the largest overlap, for two contacts
+    # of a bead, so that gamma = 4 c/m; .05/gamma is shorter than .01 * 2/omega for e = .1
     damping = 1.6 * 0.9 / 0.1 / SPEED * STIFFNESS * overlap**1.5
     damped = step_of("flores", steel_row(20), end=1.0, restitution=0.1)
     assert damped.value == pytest.approx(0.05 / (4.0 * damping / MASS), rel=1e-4)
@@ -65,11 +66,12 @@ def test_a_step_above_the_limit_is_refused_with_the_reason():
 
 
 def disturbed(factor):
-    """Precompressed linear chain between walls, all springs equal, disturbed by 1e-6 of the
-    overlap; step in units of 2/omega_max. Steps, status, largest displacement of the overlap."""
+    """Return the number of steps, the status, and the largest displacement over the static overlap
+    of a precompressed linear chain between walls with equal springs. The chain starts with a
+    displacement of 1e-6 of the overlap, and its step is `factor` times 2/omega_max."""
     n, k = 12, 1e7
     chain = standing_row(n, End("wall"), End("wall"), precompression=100.0)
-    # n equal masses between walls on n + 1 springs: omega^2 = (4 k/m) sin^2(n pi/(2(n + 1)))
+    # n equal masses on n + 1 springs between walls: omega^2 = (4 k/m) sin^2(n pi/(2(n + 1)))
     omega = 2.0 * math.sqrt(k / MASS) * math.sin(n * math.pi / (2.0 * (n + 1)))
     contacts = contacts_of(
         laws()["kelvin-voigt"], chain, inputs_for("kelvin-voigt", restitution=1.0, stiffness=k)
@@ -77,7 +79,7 @@ def disturbed(factor):
     dt = factor * 2.0 / omega
     limit = time_step_of(contacts, chain, "auto", 1.0).limit
     state = State(contacts, chain, TimeStep(dt, 600, limit, ""), Recording())
-    # the shape of the highest mode, 1e-6 of the static overlap high
+    # the shape of the highest mode, with an amplitude of 1e-6 of the static overlap
     i = np.arange(1, n + 1)
     state.bodies.u[1 : n + 1] = 1e-6 * 100.0 / k * np.sin(n * np.pi * i / (n + 1))
     status, swing = Status.RUNNING, 0.0
@@ -94,7 +96,7 @@ def test_a_step_just_below_the_largest_eigenfrequencys_limit_runs_and_one_above_
 ):
     _, status, swing = disturbed(0.98)
     assert status is Status.COMPLETE
-    # bounded: a mode at the limit grows to a few times its start, 1e-6 of the overlap
+    # stable: a mode near the limit grows to a few times its initial 1e-6 of the overlap
     figure(
         "largest displacement at .98 of 2/omega_max in 600 steps, of the overlap",
         swing,
@@ -117,7 +119,7 @@ def test_a_run_that_is_stopped_says_where_when_why_and_what_to_do(figure):
         with pytest.raises(RunError) as raised:
             run(case.replace(**{"time.step": factor * step.limit, "time.force_step": True}))
         told[factor] = str(raised.value)
-    # stays bounded, as the promise says: the ledger tells
+    # the run stays bounded, as promised, but the energy balance shows the error
     match = re.search(
         r"energy: the balance error is (\S+) of the energy supplied\. .* 0\.01 .* Choose a "
         r"smaller time step",
@@ -137,7 +139,7 @@ def test_a_run_that_is_stopped_says_where_when_why_and_what_to_do(figure):
 
 @pytest.mark.plain
 def test_an_overlap_beyond_a_radius_stops_the_run_even_when_it_is_gone_at_the_blocks_end():
-    # a striker so fast that the overlap passes a radius within the block
+    # a striker so fast that the overlap exceeds a radius within the block
     chain = steel_row(3, speed=2e5)
     contacts = contacts_of(laws()["hertz"], chain, inputs_for("hertz"))
     state = State(
@@ -148,7 +150,8 @@ def test_an_overlap_beyond_a_radius_stops_the_run_even_when_it_is_gone_at_the_bl
 
 
 def test_a_state_that_asks_for_a_shorter_step_is_reported():
-    # a step of .7 of the limit: the state at its stiffest allows less than twice that
+    # at a step of .7 of the limit: the limit at the stiffest state is less than twice the initial
+    # limit
     chain = steel_row(20)
     contacts = contacts_of(laws()["hertz"], chain, inputs_for("hertz"))
     limit = time_step_of(contacts, chain, "auto", 1e-4).limit
@@ -162,7 +165,7 @@ def test_a_state_that_asks_for_a_shorter_step_is_reported():
 
 
 def test_a_step_that_is_too_long_is_refused_with_the_smallest_limit():
-    # shorter than the run or not: the stability limit of the steel chain, 2/omega
+    # the limit is that of the steel chain, 2/omega, for steps longer or shorter than the run
     case = gc.load_case("steel-chain", ["sensors.contacts=[]"])
     for step in (1e-3, 5e-4, 1e-5):
         words = r"too long\. It must be at most 4\.24\S+ s, the stab"

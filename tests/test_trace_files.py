@@ -1,4 +1,5 @@
-"""Files of measured forces at random, as instruments and spreadsheets write: right, or refused."""
+"""Random files of measured forces, as instruments and spreadsheets write them: they are read
+correctly or refused."""
 
 import math
 import random
@@ -18,16 +19,16 @@ pytestmark = pytest.mark.usefixtures("here")
 
 TIMES = {"s": "1", "ms": "1e-3", "us": "1e-6", "ns": "1e-9", "seconds": "1", "µs": "1e-6"}
 FORCES = {"N": "1", "mN": "1e-3", "kN": "1e3", "V": "50", "mV": "0.05", "Volt": "50", "newton": "1"}
-# 50 N a volt.
+# 50 N per volt.
 GAIN = 0.02
 
 
-# 10,000 in the long set, some at a time.
+# 10,000 files in the long set, in parts.
 CHUNKS = [(60, 0), *(pytest.param(2000, seed, marks=pytest.mark.long) for seed in range(1, 6))]
 
 
 class Made:
-    """A file, what its owner says of it, and the numbers that stand in it, exactly."""
+    """A file, the options that its owner gives, and the exact numbers in the file."""
 
     def __init__(self, draw):
         self.draw = draw
@@ -55,7 +56,7 @@ class Made:
         self.content = content.encode(encoding)
 
     def numbers(self, second, newton):
-        """Times and forces as they are printed, in units of their own."""
+        """Return times and forces as printed, in their units."""
         draw, count = self.draw, self.draw.choice([12, 40, 90])
         step = Decimal(draw.choice(["1e-7", "2e-7", "5e-7", "1e-6", "4e-5"])) / second
         begin = step * draw.choice([0, 0, -20, 3, 1000])
@@ -90,7 +91,7 @@ class Made:
         named = draw.choice(["brackets", "round", "slash", "line", "none", "preamble", "word"])
         names = [style.format(b=bead, k=k) + factor for k, bead in enumerate(self.beads, start=1)]
         if named == "none" or factor:
-            # What the owner says stands for all that the headings say.
+            # Options replace everything in the headings.
             self.asked |= (
                 {"time_unit": second, "force_unit": newton}
                 if not factor or draw.random() < 0.5
@@ -118,7 +119,8 @@ class Made:
             said = [f"{name}{self.delimiter}{value}" for name, value in said.items()]
             lines = ["Model X", *said, draw.choice(["", self.delimiter * len(names)]), *lines]
         if self.delimiter == "  " or (named == "word" and factor):
-            # White space parts headings at random: the owner has to say it all.
+            # Headings that are separated by white space are ambiguous, so that options must give
+            # all information.
             self.asked |= {"beads": tuple(self.beads), "time_unit": second, "force_unit": newton}
             self.doubt = False
             lines = lines if draw.random() < 0.5 else []
@@ -133,13 +135,14 @@ class Made:
 
 
 def wrong(made, trace):
-    """Whether numbers came in other than they stand in the file."""
+    """Return whether numbers differ from those in the file."""
     if (
         trace.sensor_bead.tolist() != made.beads
         or trace.sensor_force.shape != made.truth[1:].T.shape
     ):
         return True
-    # To the digits of a double; times on their even grid are rounded by less than a step in 10.
+    # Within the precision of a double; times are rounded to an even grid by less than a tenth of a
+    # step.
     step = made.truth[0, 1] - made.truth[0, 0]
     return not (
         np.allclose(trace.sensor_force, made.truth[1:].T, rtol=1e-12, atol=0.0)
@@ -161,7 +164,7 @@ def test_a_file_made_at_random_comes_in_right_or_is_refused(count, seed, figure)
             assert found.startswith("made.csv: ")
         elif made.doubt or wrong(made, found):
             wrongs.append((k, made.content[:300], made.asked))
-        # Where every sign has one meaning, a refusal is a fault too.
+        # If every character has only one meaning, a refusal is also an error.
         clear = made.clear and "decimal" in made.asked
         plain += clear
         read += clear and not isinstance(found, str)
@@ -176,7 +179,7 @@ def test_headings_in_a_comment_are_read_and_a_column_that_counts_the_rows_is_non
         ("# time [us],bead 9 [N],F bead 16 [N]", ","),  # numpy.savetxt
         ("# time (us)   bead 9 (N)   F bead 16 (N)", " "),
         ("# made in May\n#time(us),bead9(N),bead 16 (N)\n#clock=0.5,,", ","),
-        (",t_us,F_bead9_N,F_bead16_N", ","),  # pandas, with its index
+        (",t_us,F_bead9_N,F_bead16_N", ","),  # pandas, with the index column
     ):
         index = head.startswith(",")
         lines = [delimiter.join([str(i)] * index + row) for i, row in enumerate(rows)]
@@ -190,12 +193,12 @@ def test_headings_in_a_comment_are_read_and_a_column_that_counts_the_rows_is_non
         assert ("was left out" in " ".join(trace.notes)) == index, head
 
 
-# Three clocks of digitizers that run for long. Times in seconds.
+# Three clocks of digitizers after a long time. Times in seconds.
 LONG_CLOCKS = [(45_000.0, 250e-9), (1_000.0, 25e-9), (100.0, 100e-12)]
 
 
 def imported_and_read(start, step):
-    """A trace that was imported, and the one that its folder gives."""
+    """Return an imported trace, and the trace that is read from its folder."""
     times = start + step * np.arange(40)
     force = np.exp(-(((np.arange(40) - 20) / 5.0) ** 2))
     rows = [f"{time!r},{f!r}" for time, f in zip(times.tolist(), force.tolist(), strict=True)]
@@ -209,7 +212,7 @@ def test_times_that_are_large_compared_with_the_step_are_read_again_and_shown(ob
         imported, stored = imported_and_read(start, step)
         assert np.array_equal(imported.time, stored.time), start
         assert stored.interval == pytest.approx(step, rel=1e-3), start
-        # tables show the time of a peak within a step
+        # tables show the time of a peak within one step
         bead, _, microseconds = obeyed(*command).out.splitlines()[2].split()[:3]
         off = Decimal(microseconds) * Decimal("1e-6") - Decimal(start + 20 * step)
         assert bead == "3" and abs(off) < step
@@ -220,7 +223,7 @@ def test_an_imported_trace_has_the_same_times_when_it_is_read_again():
     draw = random.Random(10)
     for _ in range(100):
         step = 10.0 ** draw.uniform(-12.0, 0.0)
-        # A double has 2.2e-16 of a number: at 1e11 steps a step is even within 1e-4 of it.
+        # A double has a relative error of 2.2e-16: after 1e11 steps, a step is exact within 1e-4.
         start = draw.choice((-1.0, 1.0)) * step * 10.0 ** draw.uniform(0.0, 11.0)
         imported, stored = imported_and_read(start, step)
         assert np.array_equal(imported.time, stored.time), (start, step)

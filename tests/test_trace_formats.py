@@ -1,4 +1,4 @@
-"""The lines of docs/how-to/trace-formats.md read files that other libraries write."""
+"""The code in docs/how-to/trace-formats.md reads files that other libraries write."""
 
 import re
 from pathlib import Path
@@ -63,7 +63,7 @@ WRITERS = {
     "netCDF": write_netcdf,
     "NumPy": lambda: np.save("rig.npy", np.column_stack([TIME, VOLTAGE])),
 }
-# Tektronix's library is not installed with granchain.
+# The library of Tektronix is not installed with granchain.
 OTHERS = {"Tektronix .wfm, one channel", "result file of granchain"}
 NAMES = {"gc": gc, "numpy": np}
 NAMES |= {module.__name__: module for module in (h5py, nptdms, pandas, scipy, xarray)}

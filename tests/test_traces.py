@@ -1,4 +1,4 @@
-"""Files of measured forces come out as the right numbers or a sentence, never as nan."""
+"""Files of measured forces give correct numbers or an error message, and never nan."""
 
 import json
 import math
@@ -71,10 +71,11 @@ def test_times_printed_to_few_digits_are_put_on_the_even_grid_that_explains_them
     printed = [f"{t:.8f},{a},{b}" for t, (a, b) in zip(time, FORCE, strict=True)]
     trace = brought_in(text(HEAD, *printed))
     assert "times are rounded to 1e-08 s" in trace.notes[0]
-    # half a digit each at both ends of the line that fits
+    # half of the last digit at each end of the fitted line
     assert np.diff(trace.time) == pytest.approx(0.505e-6, abs=1e-8 / (N - 1))
     assert trace.start + trace.time == pytest.approx(time, abs=1e-8)
-    # one sample two digits late is no rounding; digits of a fifth of the step hide the clock
+    # a sample that is two digits late is not a rounding error; if the last digit is a fifth of the
+    # step, the clock cannot be determined
     late = [f"{t + (2e-8 if i == 20 else 0.0):.8f},0,0" for i, t in enumerate(time)]
     for rows_of in (late, [f"{t:.7f},0,0" for t in time]):
         with pytest.raises(TraceError, match="time: the step"):
@@ -164,11 +165,11 @@ def test_messages_of_read_trace_name_its_arguments():
         gc.read_trace("folder", gain=2.0)
 
 
-# Bytes that mean something in a text file.
+# Bytes with a meaning in text files.
 SIGNS = [*(bytes([sign]) for sign in b',;\n-.e9"\0\xb5 \t'), b"", b"nan"]
 
 
-# A tenth of a second each, most of it for the deadline of hypothesis.
+# A tenth of a second per example, most of it because of hypothesis.
 @settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_no_change_of_a_text_file_ends_in_anything_but_numbers_or_a_sentence(data):
@@ -223,10 +224,10 @@ def test_what_is_said_of_a_trace_is_in_its_about_file():
     assert about["uncertainty"] == {"gain": 0.02}
     assert read_about("folder").sensor.cutoff == 4e5
     assert about["origin"].startswith("record.csv, SHA-256 ")
-    # it is kept, unless it may be replaced
+    # the folder stays, unless it may be replaced
     with pytest.raises(FileError, match=r"trace.csv: the file already exists and was not changed"):
         brought_in(text(HEAD, *rows()[:20]))
-    # before the file of the instrument is read
+    # the error is raised before the file of the instrument is read
     with pytest.raises(FileError, match=r"trace.csv: the file already exists and was not changed"):
         import_trace("gone.csv", "folder", "measured")
     assert len(read_trace("folder").time) == N
@@ -243,10 +244,10 @@ def test_a_folder_that_knows_its_experiment_keeps_what_it_says():
         brought_in(PLAIN, kind="synthetic")
     brought_in(PLAIN)
     assert read_trace("folder").about.fact[0].value == 70
-    # once the curve is there, it is changed in the file itself
+    # when the folder has a curve, changes are made in its file
     with pytest.raises(TraceError, match=r"--set contradicts the existing folder"):
         brought_in(PLAIN, changes=["who=B. Person"])
-    # and a computed one is not passed off as measured
+    # a computed trace is not declared as measured
     brought_in(PLAIN, kind="synthetic", overwrite=True, changes=[])
     about.write_text(about.read_text().replace('"synthetic"', '"measured"'))
     with pytest.raises(TraceError, match='contains the word "synthetic"'):
@@ -295,11 +296,12 @@ def test_offset_and_noise_are_found():
     # a Gaussian of 12 us is below a millionth of its height 45 us before its peak, at sample 455
     found = baseline_of(trace.sensor_force[:450, 0], WHITE)
     assert found.value == pytest.approx(0.3, abs=4 * found.value_error) and not found.drifts
-    # the mean of 450 samples; six parts tell long periods to a third; the larger counts
+    # the mean of 450 samples; with six parts, long periods are known within a third; the larger
+    # estimate is used
     assert found.value_error == pytest.approx(0.05 / math.sqrt(450), rel=0.75)
-    # the larger of two estimates, of 235 and of 600 numbers: 5 % and 4 % each
+    # the larger of two estimates, from 235 and from 600 numbers: 5 % and 4 %
     assert sample_noise(trace, 0) == pytest.approx(0.05, rel=0.2)
-    # without a quiet start, and of the steps of a converter
+    # without a quiet start, and with the steps of an analog-to-digital converter
     assert sample_noise(noisy(quiet=0), 0) == pytest.approx(0.05, rel=0.3)
     steps = sample_noise(noisy(noise=0.0, offset=0.0, step=0.2), 0)
     assert steps == pytest.approx(0.2 / math.sqrt(12.0))
@@ -310,7 +312,8 @@ def test_a_disturbance_before_the_pulse_is_no_noise():
     x = np.arange(300)
     quiet = 0.05 * np.random.default_rng(6).standard_normal(300)
     found = noise_of_baseline(quiet + 4.0 * np.exp(-(((x - 60) / 6.0) ** 2)), 0.05)
-    # a spread of 300 is known to 4 %; a chance correlation of .1 makes sums 10 % larger
+    # the standard deviation of 300 numbers has an error of 4 %; a random correlation of .1 makes
+    # sums 10 % larger
     assert found.sample == pytest.approx(0.05, rel=0.15)
     assert found.of_sum(np.ones(60)) < 1.5 * 0.05 * math.sqrt(60.0)
 
@@ -347,7 +350,7 @@ def test_the_command_refuses_what_is_wrong_with_its_exit_code(obeyed):
 
 
 def test_every_folder_of_traces_in_the_project_is_whole():
-    # those of measured impacts have tests of their own
+    # folders of measured impacts have other tests
     folders = sorted(
         path.parent
         for path in (ROOT / "data").glob("*/about.toml")
@@ -378,6 +381,6 @@ def test_the_synthetic_trace_is_what_its_script_makes_and_says_that_it_is_no_exp
     Path("synthetic.csv").write_text(names["oscilloscope_file"]())
     made = import_trace("synthetic.csv", "made", "synthetic", gain=0.02)
     assert made.time == pytest.approx(trace.time, abs=1e-15)
-    # at most one step of the converter, where rounding falls the other way
+    # at most one step of the converter, if the values are rounded in opposite directions
     off = np.abs(made.sensor_force - trace.sensor_force)
     assert off.max() < 1.01 * names["STEP"] / 0.02 and (off > 1e-9).mean() < 0.01

@@ -1,4 +1,4 @@
-"""What a type checker sees of the public names."""
+"""Types that a type checker finds for the public names."""
 
 import subprocess
 import sys

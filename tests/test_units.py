@@ -1,4 +1,4 @@
-"""Every unit in a file is one that UDUNITS reads; what has another unit says so in words."""
+"""UDUNITS reads every unit in a file, and variables with other units describe them in words."""
 
 import re
 
@@ -20,7 +20,7 @@ from granchain.store.schema import (
     attributes_in_file,
 )
 
-# Each unit with its powers of m, kg and s, and a factor: of the SI Brochure, 9th edition 2019,
+# Each unit, with its powers of m, kg and s and a factor, from the SI Brochure, 9th edition 2019,
 # tables 2 and 4, doi:10.59161/AUEZ1291.
 SAME_IN_BASE_UNITS = dict(
     re.findall(
@@ -55,14 +55,14 @@ def test_every_unit_of_a_file_is_in_the_table():
             variable = Variable((), np.zeros(()), quantity.unit or "1", quantity.meaning)
             stored = attributes_in_file(quantity.name, variable)["units"]
             assert stored in READ_BY_UDUNITS, (law.name, quantity.name)
-    # the one variable of a run that is in a unit with a power that is no whole number
+    # the only variable of a run whose unit has a power that is not an integer
     outputs = {q.name: q.unit for law in laws().values() for q in law.history if q.output}
     others = {name for name, unit in outputs.items() if unit not in READ_BY_UDUNITS}
     assert others == {"unloading_stiffness"}
 
 
 def dented(unit):
-    """A result with a history quantity in a unit."""
+    """Return a result with a history quantity in this unit."""
     history = [Quantity("unloading_stiffness", unit, "factor of the unloading curve", output=True)]
     data = {"contact": np.array([1]), "unloading_stiffness": np.array([2.0])}
     return Result(data, case=None, law="", status=Status.COMPLETE, time_step=1.0, history=history)

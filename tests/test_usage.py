@@ -1,4 +1,4 @@
-"""A command line that cannot be read is refused with location, problem, requirement, and fix."""
+"""Invalid command lines are refused with location, problem, requirement, and correction."""
 
 import pytest
 from support.refused import refused
@@ -14,7 +14,8 @@ def commands(command, path=()):
 
 
 def wrong_lines(root):
-    """Every kind of wrong use of every command, made from what the command declares."""
+    """Return every kind of invalid command line of every command, from the declarations of the
+    command."""
     for path, command in commands(root):
         words = ("--no-such-option=1", "-hz", "--help=3", "--\x1b[2J\u202e" + 500 * "x")
         yield from ((*path, word) for word in words)

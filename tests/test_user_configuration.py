@@ -1,4 +1,4 @@
-"""Settings of the user's Python and of Matplotlib do not change what granchain does."""
+"""Settings of the user's Python and Matplotlib do not change results."""
 
 import os
 import subprocess

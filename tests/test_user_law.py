@@ -1,4 +1,4 @@
-"""A law in a user's own file, loaded by path: what is found, what is said where it fails."""
+"""A law in a file of the user, loaded by path: found laws, and messages for errors."""
 
 import json
 import os
@@ -62,11 +62,11 @@ def test_a_law_of_a_file_is_known_by_its_name_and_by_its_file(here):
     assert found.force(2.0, 0.0, (3.0,), ()) == 6.0
     assert file_of(found) == str(here / "my-law.py")
     assert file_of(laws()["hertz"]) is None
-    # and its functions by the name of their module, as Numba's cache and pickle look for them
+    # functions belong to the module of this name, because Numba's cache and pickle search for it
     assert found.__module__ == "granchain_law_my_law"
     assert sys.modules[found.force.__module__].Spring is found
     assert pickle.loads(pickle.dumps(found.force)) is found.force
-    # where its module is gone, it has no file
+    # after its module is removed, it has no file
     sys.modules.pop(found.__module__)
     assert issubclass(found, ContactLaw) and file_of(found) is None
 
@@ -74,7 +74,7 @@ def test_a_law_of_a_file_is_known_by_its_name_and_by_its_file(here):
 def test_a_file_that_was_mended_is_loaded_anew_also_within_the_same_second(here, monkeypatch):
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     loaded = []
-    # same size, same time of the file: what Python's cache of compiled files goes by
+    # Python's cache of compiled files compares size and time of the file, which are equal here
     for factor in ("0.5", "0.7"):
         (here / "own.py").write_text(LAW.replace("0.5", factor))
         os.utime("own.py", (1, 1))
@@ -85,7 +85,7 @@ def test_a_file_that_was_mended_is_loaded_anew_also_within_the_same_second(here,
 
 BAD = {
     "x = 1\ndef f(:\n": "line 2: invalid syntax. The file must be valid Python. Correct",
-    # nested without end
+    # nested without an end
     "a." * 100_000 + "a": "during compilation. The file must be valid Python.",
     "x = '\x00'": "null bytes",
     "\nimport nothing_of_that_name\n": (
@@ -124,7 +124,7 @@ def test_a_file_without_a_law_that_can_be_used_is_refused_with_line_and_reason(h
             load_law_module(name)
         assert str(unread.value).startswith(f"law file {name}: ") and words in str(unread.value)
     assert laws() == before
-    # of two files of one name the second
+    # the second of two files with the same name
     (here / "other").mkdir()
     for folder in (here, here / "other"):
         (folder / "twin.py").write_text(LAW)
@@ -165,10 +165,10 @@ FAILING = {
 def test_the_command_blames_a_law_that_fails(old, new, words, here, obeyed):
     (here / "own.py").write_text(LAW.replace(old, new, 1))
     said = obeyed(*RUN, code=2)
-    # the law file's own line, and the reason
+    # the line of the law file, and the reason
     lines = said.err.splitlines()
     assert len(lines) == 1 and words in lines[0] and said.out == ""
-    # Numba's line is of the file
+    # Numba names a line of the file
     assert ('contact law "own-spring"' in lines[0]) == ("Numba" not in words)
     assert [path.name for path in here.iterdir() if path.suffix != ".pyc"] == ["own.py"]
 
@@ -201,7 +201,7 @@ def test_an_interruption_from_outside_while_the_file_runs_is_raised(here):
     with pytest.raises(KeyboardInterrupt):
         load_law_module("slow.py")
     assert PREFIX + "slow" not in sys.modules
-    # and so is one that a handler of the package raises
+    # an exception that a handler of the package raises is raised, too
     for number, kind, count in (
         (signal.SIGINT, KeyboardInterrupt, 0),
         (signal.SIGTERM, KeyboardInterrupt, 0),
@@ -216,10 +216,11 @@ def test_an_interruption_from_outside_while_the_file_runs_is_raised(here):
 def test_where_a_law_fails_python_says_it_and_the_line_of_the_file_is_named(here):
     (here / "own.py").write_text(LAW.replace("(inputs.stiffness,)", "(inputs.stiffness / 0.0,)"))
     (found,) = load_law_module("own.py").values()
-    # a law of ours would say that its inputs are beyond reason: in this one it is the code
+    # for a law of the package, the message would say that the inputs are too large or small; for a
+    # user's law, it names the code
     with pytest.raises(ZeroDivisionError) as caught:
         contacts_of(found, standing_row(2), SimpleNamespace(stiffness=1e6))
-    # Python's own words, which change
+    # a message of Python, which can change
     said = f"line {COEFFICIENTS_LINE}: ZeroDivisionError: {caught.value}"
     assert blame(caught.value, here / "own.py") == said
     assert blame(ZeroDivisionError(), here / "own.py") == "ZeroDivisionError"
@@ -233,7 +234,7 @@ def test_of_what_numba_writes_a_line_of_ours_is_no_refusal():
 
 
 def test_a_force_that_reads_the_rate_runs_with_its_damping(here):
-    # a dashpot beside the spring, with no word of it in the class, or a wrong one
+    # a dashpot parallel to the spring, which the class does not declare, or declares wrongly
     damped = LAW.replace("else 0.0)", "else 0.0) + (0.5 * rate if overlap > OPEN else 0.0)", 1)
     denied = damped.replace("    name = ", "    uses_rate = False\n    name = ", 1)
     for text, reads in ((damped, True), (denied, True), (LAW, False)):

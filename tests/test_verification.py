@@ -1,4 +1,4 @@
-"""The claims of docs/verification.md hold, and the page is what its script prints."""
+"""The claims of docs/verification.md hold, and its script prints the page."""
 
 from pathlib import Path
 
@@ -21,11 +21,12 @@ def test_every_difference_from_the_exact_values_is_within_its_bound(computed, fi
 
 def test_the_bounds_are_those_promised(computed):
     bounds = {one.what: one.allowed for part in computed for one in part.checks}
-    # wave speed to 1e-4 of the exact discrete one, velocities of N balls to 1e-6 of the striker's
+    # wave speed within 1e-4 of the exact discrete speed, velocities of N balls within 1e-6 of the
+    # striker's
     assert bounds["wave speed, contact 20 to 60"] == 1e-4
     balls = [allowed for what, allowed in bounds.items() if " balls, ball " in what]
     assert balls == [1e-6] * 10
-    # none so wide that it holds whatever is computed
+    # no bound is so wide that it always holds
     assert max(bounds.values()) <= 0.01
 
 

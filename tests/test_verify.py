@@ -1,4 +1,5 @@
-"""`verify`: the error bars bound the errors, the order is the law's, nothing unshown is said."""
+"""`verify`: the error bars exceed the errors, the order is that of the law, and no unverified claim
+is made."""
 
 import json
 import math
@@ -21,7 +22,8 @@ from granchain.verification import (
     verify,
 )
 
-# Twelve beads of the steel chain, the pulse past the eighth: 8 times 4.76 mm at 734 m/s.
+# Twelve beads of the steel chain; the pulse passes the eighth bead after 8 times 4.76 mm at 734
+# m/s.
 SMALL = {"chain.beads": 12, "sensors.beads": [1, 8], "sensors.contacts": [], "snapshots": None}
 SMALL["time.end"] = 8e-5
 LAWS = {"hertz": {"contact.law": "hertz"}, "ma-liu": {}}
@@ -32,7 +34,8 @@ def small(law, **more):
 
 
 def true_errors(case, found):
-    """Errors of peak and arrival by the step alone: a run at a sixteenth, the same samples."""
+    """Return the errors of peak and arrival by the step alone, from a run at a sixteenth of the
+    step with the same samples."""
     fine = gc.run(
         case.replace(**{"time.step": found.time_step / 16.0, "sensors.interval": found.interval})
     )
@@ -51,12 +54,12 @@ def test_the_observed_order_is_two(law, figure):
     figure(what, found.order, at_least=1.85, at_most=2.15)
     assert found.confirmed and found.order_stated == 2
     assert found.steps == tuple(factor * found.time_step for factor in AROUND)
-    # a quarter of the residual at half the step
+    # at half the step, a quarter of the residual
     assert found.residuals[0] / found.residuals[1] == pytest.approx(4.0, rel=0.1)
 
 
 def test_the_sufficient_step_is_sufficient_and_not_far_from_it():
-    # 1e-4: a step that is not cut at the largest known one
+    # at 1e-4, the sufficient step is below the largest known step
     case = small("hertz")
     found = verify(case, tolerance=1e-4)
     assert found.time_step < found.sufficient_step < found.largest_known_step
@@ -66,16 +69,17 @@ def test_the_sufficient_step_is_sufficient_and_not_far_from_it():
         for one, (p, a) in zip(again.sensors, true_errors(case, again), strict=True)
     )
     assert 0.5e-4 < reached < 1e-4
-    # a hundredth of the tolerance is a tenth of the step, at order two
+    # at order two, a hundredth of the tolerance requires a tenth of the step
     assert verify(case, tolerance=1e-6).sufficient_step == pytest.approx(
         found.sufficient_step / 10.0, rel=1e-12
     )
 
 
 def test_the_sampling_is_told_apart_from_the_step():
-    # 10 us wide at half height: of samples 4 us apart the parabola loses more than the step
+    # the pulse is 10 us wide at half height: with samples 4 us apart, the parabola has a larger
+    # error than the step
     found = verify(small("hertz", **{"sensors.interval": 4e-6}))
-    # at bead 8 the pulse's peak happens to fall on a sample
+    # at bead 8 the peak of the pulse is at a sample by chance
     coarse, fine = found.sensors[0], verify(small("hertz")).sensors[0]
     assert 1e-3 * coarse.peak < coarse.peak_sampling < 0.1 * coarse.peak
     assert coarse.relative < 1e-4 and coarse.relative_of_all > 1e-3
@@ -84,7 +88,8 @@ def test_the_sampling_is_told_apart_from_the_step():
 
 
 def pulse(time):
-    """A pulse with a steeper front: its largest value is 4/27 at 1/3, by its derivative."""
+    """A pulse with a steeper front: its derivative vanishes at 1/3, where its largest value is
+    4/27."""
     return np.where((time > 0.0) & (time < 1.0), time * (1.0 - time) ** 2, 0.0)
 
 
@@ -93,7 +98,8 @@ def test_the_error_bar_of_the_samples_holds_at_every_place_of_the_samples():
         over_errors = []
         for place in np.linspace(0.0, interval, 37):
             time = np.arange(place - 1.0, 2.0, interval / 16.0)
-            # peaks from the case's samples, from four times closer ones, and from those that check
+            # peaks from the samples of the case, from samples at a quarter of their distance, and
+            # from the closest samples for verification
             sampled, close, closest = (
                 first_pulse(time[::every], pulse(time[::every])).record(0) for every in (16, 4, 1)
             )
@@ -114,7 +120,8 @@ def test_an_order_that_is_not_the_laws_is_not_confirmed():
 
 
 def test_where_three_steps_do_not_confirm_the_order_a_fourth_is_taken():
-    # at 3 m/s each contact yields anew, and each step crosses the kink at its own place
+    # at 3 m/s each contact yields again, and the position of the kink within a step depends on the
+    # step
     yielding = small("ma-liu", **{"striker.speed": 3.0})
     found = verify(yielding.replace(**{"time.end": 2e-4, "time.step": "fast"}))
     assert found.steps == tuple(factor * found.time_step for factor in (*AROUND, 0.25))
@@ -138,14 +145,14 @@ def test_a_law_that_states_order_one_is_held_to_one(monkeypatch):
     found = verify(small("ma-liu", **JUMPING))
     assert found.order_stated == 1 and found.confirmed
     assert 0.7 < found.order < 1.9
-    # far wider bars than those of order two
+    # error bars that are much wider than those of order two
     assert found.largest > 1e-4
 
 
 def test_the_error_bar_is_richardsons_with_roaches_safety():
-    # 1 + .3 h^2 at h = 2, 1, 1/2: the error at h = 1 is .3, by either pair; at h = 1, 1/2, 1/4 the
-    # own step is the coarsest; a fourth step agrees with the three; order one; and a peak that by
-    # chance is the same at the two finer steps is not without error
+    # 1 + .3 h^2 at h = 2, 1, 1/2: both pairs give an error of .3 at h = 1. At h = 1, 1/2, 1/4 the
+    # step of the case is the coarsest. A fourth step agrees with the other three. Then order one. A
+    # peak that is equal at the two finer steps by chance still has an error
     for values, steps, order, safety, bar in (
         ([1.0 + 0.3 * h * h for h in AROUND], AROUND, 2.0, CONFIRMED, 1.25 * 0.3),
         ([1.0 + 0.3 * h * h for h in AROUND], AROUND, 2.0, UNCONFIRMED, 3.0 * 0.3),
@@ -171,7 +178,7 @@ def test_the_command_prints_steps_order_bars_and_whether_a_tolerance_is_kept(obe
         ("--tolerance 1e-3", 0, (OVERALL, "Expected order for hertz: 2.", "gives 0.1 %")),
         ("--tolerance 1e-7", 5, ("of 1e-07 could not be confirmed: the largest error is",)),
         ("--set sensors.beads=[] --tolerance .1", 5, ("no sensor has a complete first pulse",)),
-        # samples 4 us apart, and a step that is good enough
+        # samples 4 us apart, and a sufficiently small step
         ("--set sensors.interval=4e-6 --tolerance 1e-3", 5, ("Use a shorter sensors.interval",)),
         *((f"--tolerance {bad}", 2, wrong) for bad in ("x", "0", "nan", "1")),
     ):
@@ -181,7 +188,7 @@ def test_the_command_prints_steps_order_bars_and_whether_a_tolerance_is_kept(obe
         rows = [line.split() for line in told.out.splitlines()]
         beads = [row[0] for row in rows if len(row) == 8 and row[0].isdigit()]
         assert beads == (["1", "8"] if text and "sensors.beads" not in words else []), words
-        # the advice stands under the table, too
+        # the recommendation is also below the table
         assert "interval" not in words or said[0] in text
 
 
@@ -192,6 +199,6 @@ def test_the_command_writes_a_file_that_opens_as_its_answer(here, obeyed):
     assert isinstance(opened, gc.Verification) and opened.largest == told["largest"]
     assert opened.provenance["law_sha256"] == gc.run(opened.case).provenance["law_sha256"]
     assert told["out"] == "v.h5" and opened.as_dict().items() <= told.items()
-    # before anything is computed
+    # before the computation starts
     assert "exists" in obeyed("verify", "steel-chain", *sets, "--out", "v.h5", code=4).err
     assert "extension" in obeyed("verify", "steel-chain", *sets, "--out", "v.json", code=4).err

@@ -1,5 +1,5 @@
-"""The viscoelastic contact with memory: its force is Lee and Radok's integral, its motion that of
-an independent integration, and what it takes out of the motion is stored or dissipated."""
+"""The viscoelastic contact with memory: its force is Lee and Radok's integral, its motion agrees
+with another integration, and the energy it takes is stored or dissipated."""
 
 import math
 from dataclasses import replace
@@ -23,12 +23,12 @@ from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.errors import LawError
 from granchain.status import Status
 
-# An impact of two beads takes 13 us: relaxation that is slower, as fast, and faster.
+# An impact of two beads takes 13 us: relaxation times are longer, similar, and shorter.
 TIMES = (1e-4, 1e-5, 1e-6)
 
 
 def force_of_ramp(t, speed, g, tau):
-    """Lee and Radok's integral over d = speed s, divided by K; the equation as in
+    """Return Lee and Radok's integral for d = speed s, divided by K; the equation is that of
     force_viscoelastic_models.py of github.com/kegouro/spmkit."""
     relaxed = quad(lambda s: math.exp(-(t - s) / tau) * 1.5 * math.sqrt(speed * s) * speed, 0.0, t,
                    epsabs=0.0, epsrel=1e-12)[0]  # fmt: skip
@@ -46,7 +46,7 @@ def test_the_force_of_a_ramp_is_the_hereditary_integral():
                 before, d = d, speed * end * (k + 1) / steps
                 h, _ = LeeRadok.evolve(end / steps, before, d, c, h)
             errors.append(LeeRadok.force(d, speed, c, h) / expected - 1.0)
-        # the first step from zero overlap, d^1.5 instead of a line, is of order 5/2
+        # the first step from zero overlap, with d^1.5 approximated by a line, is of order 5/2
         assert abs(errors[1]) < 1e-5, tau
         assert 3.5 < errors[0] / errors[1] < 6.0, tau
 
@@ -59,11 +59,11 @@ def test_a_held_overlap_relaxes_exponentially_for_any_step():
         h, lost = LeeRadok.evolve(ratio, d, d, c, (0.0,))
         expected = -(d**1.5) * math.expm1(-ratio)
         assert h[0] ** 1.5 == pytest.approx(expected, rel=2e-15, abs=3e-16 * d**1.5), ratio
-        # a change of the overlap that is linear in d^1.5
+        # an overlap whose d^1.5 changes linearly
         h_ramp, _ = LeeRadok.evolve(ratio, 0.0, d, c, (0.0,))
         mean = -math.expm1(-ratio) / ratio
         assert h_ramp[0] ** 1.5 == pytest.approx((1.0 - mean) * d**1.5, abs=3e-13 * d**1.5), ratio
-        # at a constant overlap, all energy that is no longer stored is dissipated
+        # at a constant overlap, the decrease of the stored energy is dissipated
         stored = LeeRadok.energy(d, c, (0.0,)) - LeeRadok.energy(d, c, h)
         assert lost == pytest.approx(stored, rel=1e-12, abs=1e-15 * d**2.5), ratio
 
@@ -74,7 +74,8 @@ def test_free_surfaces_recover_with_the_longer_time_and_are_met_again():
     c, h = (1e9, g, tau), (1e-6,)
     for k in range(1, 30):
         h, lost = LeeRadok.evolve(dt, -1e-6, -1e-6, c, h)
-        # linear in a step; of the exponential, a step of a tenth of tau/(1 - g) leaves a^3/12
+        # linear within a step: for the exponential, a step of a tenth of tau/(1 - g) has an error
+        # of a^3/12
         expected = 1e-9 * math.exp(-(1.0 - g) * k * dt / tau)
         assert h[0] ** 1.5 == pytest.approx(expected, rel=1e-4 * k) and lost > 0.0
         assert LeeRadok.force(0.99 * g ** (2.0 / 3.0) * h[0], 1.0, c, h) == 0.0
@@ -84,7 +85,7 @@ def test_free_surfaces_recover_with_the_longer_time_and_are_met_again():
 @pytest.mark.plain
 @pytest.mark.parametrize("tau", [1e-3, 0.1, 10.0])
 def test_what_a_path_takes_is_stored_or_dissipated_and_no_step_creates_energy(tau):
-    # closed and open parts, with surfaces that are free and met again
+    # closed and open phases, where surfaces are free and meet again
     random = np.random.default_rng(1960)
     phases, sizes = random.uniform(0.0, 2.0 * math.pi, 5), random.uniform(0.2, 1.0, 5)
 
@@ -101,7 +102,7 @@ def test_what_a_path_takes_is_stored_or_dissipated_and_no_step_creates_energy(ta
             h, more = LeeRadok.evolve(20.0 / steps, before, d, c, h)
             last, force = force, LeeRadok.force(d, 0.0, c, h)
             work, lost = work + 0.5 * (last + force) * (d - before), lost + more
-            # a step longer than the relaxation follows with an error of the third order
+            # a step longer than the relaxation time has an error of third order
             assert more >= -1e-15 or tau < 20.0 / steps
         gaps.append(work - LeeRadok.energy(path[-1], c, h) - lost)
         assert lost > 0.05 and (path < 0.0).any()
@@ -109,10 +110,10 @@ def test_what_a_path_takes_is_stored_or_dissipated_and_no_step_creates_energy(ta
 
 
 def motion(chain, c, overlaps, times):
-    """Velocities, and c^1.5 of each term and contact, at these times, by DOP853; `c` is K, then g
-    and tau of each term, for each contact."""
+    """Return velocities, and c^1.5 of each term and contact, at these times, from the integrator
+    DOP853; the rows of `c` are K, then g and tau of each term."""
     n, stiffness, g, tau = chain.n_bodies, c[0], c[1::2], c[2::2]
-    # c^1.5 of the order of one, for the tolerances
+    # scaled to numbers near one, for the tolerances
     unit = 1e-5**1.5
 
     def rates(_, y):
@@ -132,8 +133,8 @@ def motion(chain, c, overlaps, times):
 
 
 def compared(chain, inputs, end, steps):
-    """Root mean square errors of velocities and c^1.5 on the whole trace, in units of their
-    largest values, and the last state, for steps in automatic ones."""
+    """Return root mean square errors of velocities and of c^1.5 over the run, relative to their
+    largest values, and the last state, for steps in units of the automatic step."""
     contacts = contacts_of(LeeRadok, chain, example_inputs(LeeRadok, **inputs))
     auto = time_step_of(contacts, chain, "auto", end)
     count, joints = 60, slice(1, chain.n_bodies)
@@ -164,7 +165,7 @@ CHAINS = {"two": (2, 0.0), "ten": (10, 0.0), "ten-with-gaps": (10, 2e-6)}
 RELAXATIONS = {
     **{f"{tau:g} s": {"relaxation_time": tau} for tau in TIMES}, "series": SERIES
 }  # fmt: skip
-# The second as plain Python, which takes less than to compile its loop.
+# The second law as plain Python, which takes less time than the compilation of its loop.
 NEAR = {("two", "1e-05 s"), ("ten-with-gaps", "series")}
 
 
@@ -183,7 +184,7 @@ def test_the_motion_is_that_of_an_independent_integration(bodies, gap, inputs, f
     if gap and inputs is SERIES:
         request.getfixturevalue("plain_loop")
     chain = example_chain(bodies, gap=np.full(bodies - 1, gap))
-    # the impact of two beads, and a wave through eight of ten
+    # the impact of two beads, and a wave that crosses eight of ten beads
     end = 3e-5 if bodies == 2 else 8e-5 + 9 * gap
     steps = (10.0, 5.0, 2.0, 1.0)
     errors, state = compared(chain, inputs, end, steps)
@@ -224,7 +225,7 @@ def test_a_loaded_chain_starts_relaxed_and_stays_at_rest():
 
 
 def test_the_automatic_step_resolves_a_contact_that_has_not_relaxed():
-    # nearly all of the stiffness relaxes, but a fast contact has all of it
+    # nearly all of the stiffness relaxes, but a fast contact has the full stiffness
     chain = example_chain(3)
     slow, fast = (
         contacts_of(LeeRadok, chain, example_inputs(LeeRadok, relaxing_fraction=g, stiffness=1e9))
@@ -245,17 +246,18 @@ def test_an_impact_accounts_for_its_energy():
         assert found.dissipated == pytest.approx(energy * (1.0 - found.restitution**2), rel=1e-12)
         assert 0.0 < found.dissipated_approach < found.dissipated, tau
         assert found.duration == pytest.approx(fine.duration, rel=4e-5), tau
-        # an indentation remains when the force ends
+        # when the force ends, an indentation remains
         assert found.overlap_duration > found.duration, tau
 
 
 def restitution_of_ting(g, tau):
-    """Restitution and duration of a unit mass at unit speed on K = 1, with Ting's unloading.
+    """Return restitution and duration of an impact of a unit mass at unit speed with K = 1, with
+    Ting's unloading.
 
-    At each time of unloading, the area is that of a time t1 of loading, at which the integral of
+    At each time of unloading, the contact area equals that at a time t1 of loading. The integral of
     E(t - s) dd(s) from t1 to t is zero, and Lee and Radok's integral ends at t1, as in
-    ting_numerical of the Python package pyafmrheo.
-    With one relaxation time, both integrals are the solutions of equations of motion.
+    ting_numerical of the Python package pyafmrheo. With one relaxation time, both integrals solve
+    equations of motion.
     """
 
     def loading(_, y):
@@ -319,7 +321,7 @@ def test_the_restitution_is_near_that_of_tings_unloading(g, ratio, figure):
 
 
 def chain_of(*laws, **tables):
-    """A striker and three beads for each law."""
+    """Return a chain of a striker and three beads for each law."""
     segments = [{"count": 3, "contact": law} for law in laws]
     return gc.Case(
         chain={"radius": 2.38e-3, "material": "steel-316", "segment": segments},
@@ -345,10 +347,10 @@ def test_next_to_another_law_the_motion_is_that_of_the_integration_too():
     stiffness = 4.0 / 3.0 * pair.effective_modulus * math.sqrt(pair.effective_radius)
     c = np.array([np.full(6, stiffness), np.where(relaxes, 0.6, 0.0), np.full(6, 5e-6)])
     velocity, creep = motion(chain, c, np.zeros(6), result.snapshot_time)
-    # as in the comparison above, at the automatic step
+    # as in the comparison above at the automatic step
     assert np.abs(result.velocity.T - velocity).max() < 1e-3
     last = np.where(relaxes, creep[0, :, -1], 0.0)
-    # a contact that does not relax has no creep
+    # a contact that does not relax does not creep
     assert np.isnan(result.creep).tolist() == (~relaxes).tolist()
     assert np.nan_to_num(result.creep) ** 1.5 == pytest.approx(last, abs=1e-3 * last.max())
     assert result.energy_viscous[-1] > 1e-2 * result.energy_kinetic[0]
@@ -363,7 +365,7 @@ def test_modes_are_those_of_fast_changes_with_a_message() -> None:
     found = gc.modes(case)
     (message,) = found.messages
     assert "lee-radok" in message and "the decay rates do not include it" in message
-    # the overlap is that of the relaxed stiffness 0.4 K, and the slope 1.5 K sqrt(d) that of K
+    # the overlap is that of the relaxed stiffness 0.4 K, and the slope 1.5 K sqrt(d) uses K
     elastic = gc.modes(case.replace({"contact": {"law": "hertz"}}))
     assert elastic.messages == ()
     expected = 0.4 ** (-1.0 / 6.0) * elastic.frequencies[1:]
@@ -400,7 +402,7 @@ def test_a_plate_is_struck_as_in_an_independent_integration(figure, plain_loop):
     unit = 1e-5**1.5
 
     def rates(_, y):
-        # overlap, speed of the sphere, c^1.5
+        # overlap, speed of the sphere, and c^1.5
         x = max(max(y[0], 0.0) ** 1.5, 0.6 * unit * y[2])
         force = stiffness * (x - 0.6 * unit * y[2])
         return [y[1] - force / impedance, -force / mass, (x / unit - y[2]) / 1e-5]

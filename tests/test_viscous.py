@@ -1,4 +1,5 @@
-"""Viscous dashpots: what each delivers, ending at zero overlap or clamped at zero force."""
+"""Viscous dashpots: delivered restitutions, for contacts that end at zero overlap or are clamped at
+zero force."""
 
 import math
 from functools import partial
@@ -19,7 +20,7 @@ from granchain.two_body import impact
 PAIR = example_pair()
 
 ASKED = (0.1, 0.3, 0.5, 0.7, 0.9)
-# What a law needs besides; the linear ones with a contact as long as that of Hertz.
+# Additional inputs of a law; linear laws have the contact duration of Hertz's law.
 MORE = {
     "kelvin-voigt": {"stiffness": 1e7},
     "wang-liu-viscous": {"psi": 2.84, "xi": 13.0},
@@ -32,7 +33,7 @@ def delivered(law, **inputs):
     return impact(law=law, pair=PAIR, speed=SPEED, **given).restitution
 
 
-# Wang and Liu's has a loop that no other test compiles.
+# The loop of Wang and Liu's law is not compiled by other tests.
 @pytest.mark.parametrize(
     "law", ["kelvin-voigt", "tsuji", pytest.param("wang-liu-viscous", marks=pytest.mark.long)]
 )
@@ -47,7 +48,7 @@ def test_a_contact_that_may_pull_delivers_what_is_asked_and_a_clamped_one_more(l
 
 @pytest.mark.long
 def test_jankowskis_law_delivers_less_than_is_asked_and_identified_what_is_asked(request):
-    # integrated to the digits shown, for contacts that end at d = 0 and clamped ones
+    # integrated to the digits shown, for contacts that end at d = 0 and for clamped contacts
     both, identified = "jankowski-both-phases", {"damping": "identified"}
     tensile = [delivered(both, restitution=e, separation="tensile") for e in (0.5, 0.9)]
     assert tensile == pytest.approx((0.0892, 0.8015), abs=5e-5 + 1e-5)
@@ -56,7 +57,7 @@ def test_jankowskis_law_delivers_less_than_is_asked_and_identified_what_is_asked
     for e, way in product((0.2, 0.9), ("tensile", "clamped")):
         found = delivered(both, restitution=e, separation=way, **identified)
         assert found == pytest.approx(e, abs=1e-6)
-    # a loop that no other test compiles; the step leaves up to 1.3e-5
+    # no other test compiles this loop; the step causes errors of up to 1.3e-5
     request.getfixturevalue("plain_loop")
     found = [delivered("jankowski", restitution=e, refine=2) for e in (0.1, 0.5, 0.9)]
     assert found == pytest.approx((0.0933, 0.4946, 0.8997), abs=5e-5 + 1.3e-5)
@@ -68,7 +69,7 @@ def test_jankowskis_law_delivers_less_than_is_asked_and_identified_what_is_asked
 def test_laws_share_one_form_and_an_oscillator_damped_beyond_its_critical_damping_stays():
     assert laws()["ristow"].force is laws()["lee-herrmann"].force
     assert laws()["tsuji"].force is laws()["jankowski-both-phases"].force
-    # below this restitution Jankowski's law in both phases never opens; to the digits shown
+    # below this restitution, to the digits shown, Jankowski's law in both phases never opens
     assert jankowski_ratio(0.37525) > 1.0 > jankowski_ratio(0.37535)
 
 
@@ -82,10 +83,10 @@ def test_kuwabara_and_kono_deliver_the_series_of_weak_damping(b, speed, plain_lo
     tensile, clamped = (
         impact(**given, speed=speed, separation=way).restitution for way in ("tensile", "clamped")
     )
-    # the next term, from the runs: -.5 b^3, and the loop's 2e-6
+    # the next term, from runs: -.5 b^3, and an error of 2e-6 of the loop
     series = 1.0 - 1.15344 * b + 0.79826 * b * b - 0.5 * b**3
     assert tensile == pytest.approx(series, abs=0.1 * b**3 + 2e-6)
-    # .263 b^2.5, and terms of the next half power
+    # .263 b^2.5, and terms of higher half-integer powers
     assert (clamped - tensile) / b**2.5 == pytest.approx(0.263, rel=0.01 + 2.0 * b)
 
 
@@ -97,7 +98,7 @@ def test_hunt_and_crossley_with_alpha_lose_in_proportion_to_the_speed(alpha):
     found = [impact(**given, speed=speed).restitution for speed in speeds]
     expected = [theory.delivered_restitution(1.5 * alpha * speed) for speed in speeds]
     assert found == pytest.approx(expected, abs=1e-6)
-    # to first order in alpha v, the next term a share alpha v of it
+    # to first order in alpha v; the next term is smaller by a factor of alpha v
     assert (1.0 - found[0]) / (alpha * 0.05) == pytest.approx(1.0, abs=0.05 * alpha)
 
 
@@ -124,12 +125,12 @@ def test_identified_the_damping_is_that_of_the_inverse_of_the_clamped_restitutio
         # computed to the digits shown
         assert identified[1] == pytest.approx(found(ask_instead)[1], rel=1e-5)
         assert identified == pytest.approx(found(theory.asked_for_clamped(asked)), rel=1e-12)
-    # a clamped contact is not asked for less than it returns
+    # a clamped contact cannot return less than this restitution, and lower values are refused
     for asked in (math.exp(-2.0), 0.05, np.array([0.5, 0.1])):
         with pytest.raises(LawError, match=r"restitution: .* above exp\(-2\) = 0\.135335"):
             found(asked, damping="identified")
     assert math.isfinite(found(math.exp(-2.0) + 1e-6, damping="identified")[1])
-    # a contact that may pull can
+    # a tensile contact can return less
     tensile = found(0.05, damping="identified", separation="tensile")
     assert tensile == found(0.05, separation="tensile")
 
@@ -166,7 +167,7 @@ def test_a_clamped_force_is_never_negative():
         force = partial(laws()[law].force, c=c, h=(1.0, 1.0))
         found = np.array([[force(d, rate) for rate in rates] for d in overlaps])
         assert (found >= 0.0).all() and (found[:, 2] > 0.0).all(), law
-        # the clamp acts, but where there is nothing to clamp
+        # the clamp acts, except for a law without tensile forces
         assert (found == 0.0).any() == (law != "jankowski"), law
 
 
@@ -179,7 +180,7 @@ def test_the_transition_of_lee_and_wang_is_the_part_of_its_dashpot_that_the_law_
     for d, one in zip(overlap.tolist(), part.tolist(), strict=True):
         full, without = (law.force(d, rate, c, (1.0, 1.0)) for rate in (1.0, 0.0))
         assert full - without == pytest.approx(c[1] * one, rel=1e-12)
-    # Autiero et al. 2022, eq. (41): open 0, exp(-q) half way, 1 from epsilon on
+    # Autiero et al. 2022, eq. (41): open 0, exp(-q) at half of epsilon, 1 from epsilon on
     assert part[[0, 1, 4, 5, 6]] == pytest.approx([0.0, 0.0, math.exp(-3.0), 1.0, 1.0], rel=1e-14)
     printed = (overlap + abs(overlap)) / (2.0 * np.where(overlap == 0.0, 1.0, overlap))
     printed *= np.exp((overlap - epsilon - abs(overlap - epsilon)) * q / epsilon)
