@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from numbers import Real
 from types import SimpleNamespace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -97,46 +97,12 @@ class NotEnded(RunError):  # noqa: N818
     """The contact takes more steps than the limit."""
 
 
-class Impact(NamedTuple):
-    """Numbers and history of an impact, as in `ImpactResult`; used inside the package.
+class Impact(SimpleNamespace):
+    """Numbers and history of an impact, with the names of `ImpactResult`; used inside the package.
 
-    Attributes
-    ----------
-    impedance, radiated : float
-        Impedance of the plate [kg/s], and energy that its waves carry away [J]; 0 without a plate.
-    contact_radius : float
-        Largest contact radius [m]; nan if the source of the law does not specify one.
-    model : Model
-        Model of the law.
-    coefficients : tuple of float
-        Coefficients of the model.
+    Its attributes are `speed`, those of IMPACT_SCALARS, OF_PLATE (0 without a plate), and HISTORY,
+    and the `model` of the law with its `coefficients`.
     """
-
-    law: str
-    speed: float
-    restitution: float
-    restitution_impulse: float
-    restitution_energy: float
-    max_overlap: float
-    max_force: float
-    duration: float
-    approach_time: float
-    recovery_time: float
-    overlap_duration: float
-    residual_overlap: float
-    contact_radius: float
-    dissipated: float
-    dissipated_approach: float
-    dissipated_recovery: float
-    impedance: float
-    radiated: float
-    time_step: float
-    time: np.ndarray
-    overlap: np.ndarray
-    rate: np.ndarray
-    force: np.ndarray
-    model: Model
-    coefficients: tuple[float, ...]
 
 
 class ImpactResult(Answer):
@@ -362,7 +328,7 @@ def impact(
     pair, impedance = pair_and_impedance(pair, material, plate)
     contacts, bodies, values = impact_setup(law, speed, pair, inputs, impedance)
     outcome = collide(contacts, bodies, speed, refine)
-    data = {**outcome._asdict(), **{name: float(value) for name, value in pair.items().items()}}
+    data = vars(outcome) | {name: float(value) for name, value in pair.items().items()}
     labels = labels_of_inputs(law)  # type: ignore[arg-type]
     for name, value in vars(values).items():
         if isinstance(value, Mapping):
@@ -373,7 +339,7 @@ def impact(
             data |= {f"{KEY_PREFIX}{name}.{key}": entry for key, entry in value.items()}
         else:
             data[f"{KEY_PREFIX}{name}"] = value
-    for name in ("law", "model", "coefficients", *(OF_PLATE if plate is None else ())):
+    for name in ("model", "coefficients", *(OF_PLATE if plate is None else ())):
         del data[name]
     result = ImpactResult(data, law=law.name, title="Impact of two bodies", labels=labels)
     result._law = outcome.model, outcome.coefficients
@@ -751,7 +717,6 @@ def _impact_result(speed: float, dt: float, record: ContactRecord, state: State)
     # the plate takes the integral of F^2/Z
     radiated = float(np.trapezoid(force * force, time)) / impedance if impedance else 0.0
     return Impact(
-        law=model.name,
         speed=speed,
         restitution=outgoing / speed,
         restitution_impulse=impulses[1] / impulses[0],
