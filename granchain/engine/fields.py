@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections import namedtuple
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -278,7 +278,11 @@ def named_tuple_of(kind: str, fields: tuple[Field, ...], module: str = __name__)
 
     A saved loop that uses the type finds it in `module` when it is loaded.
     """
-    names = [field.name for field in fields]
+    return _named_tuple(kind, [field.name for field in fields], module)
+
+
+def _named_tuple(kind: str, names: Sequence[str], module: str = __name__) -> Any:
+    """Return a named tuple type that the loop may contain."""
     made: Any = namedtuple(kind, names, module=module)  # type: ignore[misc]
     NAMED_TUPLES.add(made)
     return made
@@ -310,25 +314,10 @@ class Tables(NamedTuple):
     drives: np.ndarray
 
 
-class RowOfBeads(NamedTuple):
-    """Chain as the loop accesses it: the tables by quantity.
-
-    Coefficients and history have the rows of the law.
-    """
-
-    bodies: Any
-    contacts: Any
-    c: np.ndarray
-    h: np.ndarray
-    events: Any
-    corrections: Any
-    jumps: Any
-    elements: Any
-    driven: Any
-    drives: Any
-
-
-NAMED_TUPLES.update((Tables, RowOfBeads))
+# Chain as the loop accesses it: the same tables by quantity, except for coefficients and history,
+# which have the rows of the law.
+RowOfBeads = _named_tuple("RowOfBeads", Tables._fields)
+NAMED_TUPLES.add(Tables)
 
 
 def record_type(fields: tuple[Field, ...]) -> np.dtype:
