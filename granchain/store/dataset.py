@@ -778,7 +778,7 @@ class EnsembleWriter:
             "data_sha256": hashlib.sha256("\n".join(self._hashes).encode()).hexdigest(),
             "case_json": canonical(self._cases[0].as_given(), ordered=True),
             "case_resolved_json": canonical(self.first),
-            "cases": canonical(deduplicated_cases(self._cases), ordered=True),
+            "cases": canonical(deduplicated_cases(self._cases, completed=True), ordered=True),
             "kinds": canonical(
                 [{"law": law, "variables": meanings} for law, meanings in self._kinds]
             ),
@@ -854,11 +854,11 @@ def ensemble_content(
         return read_content(file, datasets_of(file, LARGEST_ENSEMBLE))
 
 
-def deduplicated_cases(cases: Iterable[Case]) -> dict[str, Any]:
-    """Return cases with each distinct table stored once.
+def deduplicated_cases(cases: Iterable[Case], completed: bool = False) -> dict[str, Any]:
+    """Return cases as plain data, with each distinct table stored once.
 
-    For each case, the result contains the indices of its given tables, of its other given data, and
-    of its completed tables in the list of all parts.
+    `parts` are the distinct tables. For each case, `runs` has the indices in `parts` of its given
+    tables by name, of its other given data, and, if requested, of its completed tables.
     """
     index_of: dict[str, int] = {}
 
@@ -868,8 +868,9 @@ def deduplicated_cases(cases: Iterable[Case]) -> dict[str, Any]:
 
     runs = []
     for case in cases:
-        given_case = case.as_given()
-        runs.append([places(given_case.pop("tables")), places(given_case), places(case.resolved())])
+        other = case.as_given()
+        groups = [other.pop("tables"), other, *([case.resolved()] if completed else [])]
+        runs.append([*map(places, groups)])
     return {"runs": runs, "parts": [json.loads(text) for text in index_of]}
 
 

@@ -42,7 +42,13 @@ from granchain.store.answer import (
     save_study,
     study_attributes,
 )
-from granchain.store.dataset import dataset_of, ensemble_file, padded_rows, room_of_ensemble
+from granchain.store.dataset import (
+    dataset_of,
+    deduplicated_cases,
+    ensemble_file,
+    padded_rows,
+    room_of_ensemble,
+)
 from granchain.store.files import LARGEST_FILE
 from granchain.store.journal import PlainResult, StudyPart
 from granchain.store.schema import Label, Variable, granchain_version, source_hash, texts
@@ -881,7 +887,7 @@ def attributes_of_study(evaluation: Evaluation) -> dict[str, Any]:
     records = {hash_of_record(text): text for text in dict.fromkeys(evaluation.law)}
     settings: dict[str, Any] = {"laws_json": canonical(records)}
     if plan is None:
-        settings["cases_json"] = canonical(shared_tables(cases), ordered=True)
+        settings["cases_json"] = canonical(deduplicated_cases(cases), ordered=True)
         laws = [law for case in cases for law in case.law.split(", ")]
         coordinates = [key for key in axes_of_cases(cases) if key != "run"]
     else:
@@ -918,26 +924,6 @@ def notes_of(evaluation: Evaluation) -> list[str]:
     if (sensors != sensors[:1]).any():
         notes.append(UNLIKE)
     return notes
-
-
-def shared_tables(cases: Sequence[Case]) -> dict[str, Any]:
-    """Return cases as given, with each distinct table stored once.
-
-    `runs` has the index of each table of a case in `parts`.
-    """
-    index_of_table: dict[str, int] = {}
-    runs = []
-    for case in cases:
-        stored = case.as_given()
-        tables = stored.pop("tables") | {f"({name})": value for name, value in stored.items()}
-        texts_of = {name: canonical(table, ordered=True) for name, table in tables.items()}
-        runs.append(
-            {
-                name: index_of_table.setdefault(text, len(index_of_table))
-                for name, text in texts_of.items()
-            }
-        )
-    return {"runs": runs, "parts": [json.loads(text) for text in index_of_table]}
 
 
 @lru_cache(4096)
