@@ -9,8 +9,7 @@ import sys
 # signal prints a traceback.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, BinaryIO
+    from typing import BinaryIO
 
 WINDOWS = sys.platform == "win32"
 
@@ -133,9 +132,3 @@ def processor_name() -> str:
     except OSError:
         pass
     return platform.processor() or platform.machine()
-
-
-def after_fork(function: "Callable[[], Any]") -> None:
-    """Call a function in each process that is forked from this one; never on Windows."""
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=function)
