@@ -210,21 +210,20 @@ class Measures(NamedTuple):
     @property
     def labels(self) -> dict[str, Label]:
         """Label of each variable, without those of the functions."""
-        labels = {name: label for of in self.names for name, label in self.available[of].items()}
-        return {"time_step": TIME_STEP} | labels
+        return {"time_step": TIME_STEP} | {
+            name: label for of in self.names for name, label in self.available[of].items()
+        }
 
     def recording(self, case: Case) -> Recording:
         """Return what is recorded of a case.
 
         Without results, the energy balance, snapshots, and contacts are omitted.
         """
-        everything = recording_of(case)
-        if self.needs_results:
-            recording = everything
-        else:
-            beads, interval = tuple(case.sensors.beads), case.sensors.interval
+        recording = recording_of(case)
+        if not self.needs_results:
+            beads, interval = recording.sensor_beads, recording.interval
             recording = Recording(sensor_beads=beads, interval=interval, ledger=False)
-        return watched(case, recording) if "pulse" in self.names else recording
+        return with_last_bead(case, recording) if "pulse" in self.names else recording
 
 
 def measures_of(measures: Any, case: Any) -> Measures:
@@ -293,10 +292,8 @@ def columns_of_members(
     complete = [row for row, (_, status) in enumerate(members) if not status.failed]
     examined = range(count) if measures.needs_results else sorted({*range(count)} - {*complete})
     runs = [
-        Ended(
-            members[row][0].case, members[row][0].chain, recorded(members[row][0]), members[row][1]
-        )
-        for row in examined
+        Ended(ready.case, ready.chain, recorded_for_user(ready), status)
+        for ready, status in (members[row] for row in examined)
     ]
     numbers: list[dict[str, float]] = [{} for _ in members]
     results: list[Result | None] = [None] * count
@@ -322,16 +319,19 @@ def columns_of_members(
     columns["time_step"] = np.full(count, math.nan)
     if "pulse" in measures.names:
         sensors = len(members[0][0].case.sensors.beads)
-        for name, label in PULSE.items():
-            columns[name] = np.full((count, sensors) if label.dims else count, math.nan)
+        columns |= {
+            name: np.full((count, sensors) if label.dims else count, math.nan)
+            for name, label in PULSE.items()
+        }
         columns["missing"] = np.zeros((count, sensors), dtype=np.int64)
     for at in range(0, len(complete), GROUP):
         rows = complete[at : at + GROUP]
         set_numbers(columns, rows, [members[row][0] for row in rows], measures)
     if "traces" in measures.names:
-        traces: list[tuple[Any, Any]] = [(None, None)] * count
-        for row in complete:
-            traces[row] = trace_of_member(members[row][0])
+        traces = [
+            trace_of_member(ready) if row in complete else (None, None)
+            for row, (ready, _) in enumerate(members)
+        ]
         columns["n_samples"] = np.array([0 if time is None else len(time) for time, _ in traces])
         columns["time"] = padded_rows([time for time, _ in traces], 1)
         columns["sensor_force"] = padded_rows([force for _, force in traces], 2)
@@ -349,14 +349,8 @@ def laws_of_members(ready: Sequence[Ready]) -> list[str]:
 
 def columns_of_refused(sentence: str, measures: Measures) -> dict[str, Any]:
     """Return the columns of a member that cannot be set up."""
-    columns: dict[str, Any] = {
-        "status": [Status.NOT_SET_UP.label],
-        "message": [sentence],
-        "law": [""],
-    }
-    if "result" in measures.names:
-        columns["result"] = [None]
-    return columns
+    result = {"result": [None]} if "result" in measures.names else {}
+    return {"status": [Status.NOT_SET_UP.label], "message": [sentence], "law": [""], **result}
 
 
 def measured(
@@ -419,12 +413,15 @@ def trace_of_member(member: Ready) -> tuple[np.ndarray, np.ndarray]:
     return time, state.memory.records.sensor_force[state.position, :count, :sensors].copy()
 
 
-def watched(case: Case, recording: Recording) -> Recording:
-    """Return a recording with an additional last sensor that records the last bead."""
-    last, beads = case.beads, recording.sensor_beads
-    if obstacle_to_transmission(case) or last in beads:
+def with_last_bead(case: Case, recording: Recording) -> Recording:
+    """Return a recording that includes the last bead, for the transmitted momentum.
+
+    An additional sensor is the last one, so that `recorded_for_user` can omit it.
+    """
+    beads = recording.sensor_beads
+    if obstacle_to_transmission(case) or case.beads in beads:
         return recording
-    return replace(recording, sensor_beads=(*beads, last))
+    return replace(recording, sensor_beads=(*beads, case.beads))
 
 
 def obstacle_to_transmission(case: Case) -> tuple[str, str] | tuple[()]:
@@ -532,8 +529,8 @@ def bodies_of_sensors(ready: Sequence[Ready]) -> np.ndarray:
     return beads - np.array([member.chain.first_label for member in ready])[:, np.newaxis]
 
 
-def recorded(ready: Ready) -> State:
-    """Return a state whose records omit the sensor that `watched` has added."""
+def recorded_for_user(ready: Ready) -> State:
+    """Return a state whose records omit the sensor that `with_last_bead` has added."""
     beads = tuple(ready.case.sensors.beads)
     if ready.state.recording.sensor_beads == beads:
         return ready.state
