@@ -459,7 +459,10 @@ def change(
     for where in changes:
         table_key, _, last = where.rpartition(".")
         if last == "law" and table_key != "contact":
-            _drop_inputs_of_table(document, table_key, changes)
+            table = entry_at(document, table_key)[0]
+            law = laws().get(str(table.get("law"))) if isinstance(table, dict) else None
+            if law is not None:
+                _drop_from_table(table_key, table, law, changes)
     sensors, now = document.get("sensors"), _contact_numbers(document)
     if had != now and isinstance(sensors, dict):
         recorded = sensors.get("contacts")
@@ -494,18 +497,23 @@ def _contact_numbers(document: Mapping[str, Any]) -> range:
         return range(0)
 
 
-def _drop_inputs_of_table(
-    document: dict[str, Any], table_key: str, changes: Mapping[str, Any]
-) -> None:
-    """Remove inputs that the new law of a table, such as `ends.right_contact`, does not know."""
-    table = entry_at(document, table_key)[0]
-    law = laws().get(str(table.get("law"))) if isinstance(table, dict) else None
-    if law is not None:
-        accepted = {"law", *(quantity.name for quantity in law.inputs)}
-        for name in [*table]:
-            key = f"{table_key}.{name}."
-            if name not in accepted and not any(f"{where}.".startswith(key) for where in changes):
-                del table[name]
+def _drop_from_table(
+    table_key: str, table: dict[str, Any], law: type[ContactLaw], changes: Mapping[str, Any]
+) -> list[str]:
+    """Remove inputs that a law does not know from a table, such as `ends.right_contact`.
+
+    Inputs among the changes are not removed. Return the keys of the others, each with a dot.
+    """
+    accepted = {"law", "pair", "materials", *(quantity.name for quantity in law.inputs)}
+    keys = {name: f"{table_key}.{name}." for name in table if name not in accepted}
+    dropped = {
+        name: key
+        for name, key in keys.items()
+        if not any(f"{where}.".startswith(key) for where in changes)
+    }
+    for name in dropped:
+        del table[name]
+    return [*dropped.values()]
 
 
 def _drop_inputs(
@@ -516,16 +524,14 @@ def _drop_inputs(
     The tolerances of these inputs are removed too.
     """
     contact = document["contact"]
-    accepted = {"law", "pair", "materials", *(quantity.name for quantity in law.inputs)}
     pairs = contact["pair"] if isinstance(contact.get("pair"), list) else []
     tables = {"contact": contact} | {f"contact.pair.{i}": pair for i, pair in enumerate(pairs)}
-    dropped: list[str] = []
-    for table_key, table in tables.items():
-        for name in [*table] if isinstance(table, dict) else ():
-            key = f"{table_key}.{name}."
-            if name not in accepted and not any(f"{where}.".startswith(key) for where in changes):
-                del table[name]
-                dropped.append(key)
+    dropped = [
+        key
+        for table_key, table in tables.items()
+        if isinstance(table, dict)
+        for key in _drop_from_table(table_key, table, law, changes)
+    ]
     pairs[:] = [pair for pair in pairs if not isinstance(pair, dict) or list(pair) != ["materials"]]
     of_pairs = [key.removesuffix(".") for key in dropped if key.startswith("contact.pair.")]
     if of_pairs:
