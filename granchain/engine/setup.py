@@ -674,6 +674,7 @@ def _restitution_scan(model: Model) -> Callable:
     The result is nan if the energy exceeds the loading work up to the overlap limit of the law.
     """
     (_, work), energy, settle = at_rest(model), model.functions.energy, settled(model)
+    bracket_of_work = bracketing(work)
     overlap_limit, gather = model.functions.overlap_limit, gatherer(len(model.coefficients))
 
     def scan(c, limits, energies, out):
@@ -682,21 +683,11 @@ def _restitution_scan(model: Model) -> Callable:
             last = min(limits[0, k], overlap_limit(ck))
             largest = work(last, ck)
             for i in range(energies.shape[0]):
-                low, high = 1e-30, last
                 if last < limits[0, k] and largest < energies[i, k]:
                     out[i, k] = math.nan
                     continue
-                # Bisect down to rounding: 110 halvings of the range of the logarithm, then of the
-                # number.
-                for _ in range(200):
-                    middle = halfway(low, high)
-                    if middle <= low or middle >= high:
-                        break
-                    if work(middle, ck) < energies[i, k]:
-                        low = middle
-                    else:
-                        high = middle
-                returned, supplied = energy(high, ck, settle(high, ck)), work(high, ck)
+                _, reached = bracket_of_work(energies[i, k], 1e-30, last, ck)
+                returned, supplied = energy(reached, ck, settle(reached, ck)), work(reached, ck)
                 out[i, k] = math.sqrt(returned / supplied) if returned < supplied else 1.0
 
     return scan
@@ -753,6 +744,32 @@ def halfway(low, high):
     )
 
 
+# Upper limit on the bisections of a range of overlaps. About 70 halve the range of the logarithm
+# until the ends differ by a factor below 4, and about 55 then halve the range of the number.
+MOST_BISECTIONS = 200
+
+
+def bracketing(function: Callable) -> Callable:
+    """Return a plain function that finds the overlap at which a function reaches a value.
+
+    Its arguments are (value, low, high, c), and it returns two neighbouring numbers: at the first,
+    `function(overlap, c)` is still below the value.
+    """
+
+    def bracket(value, low, high, c):
+        for _ in range(MOST_BISECTIONS):
+            middle = halfway(low, high)
+            if middle <= low or middle >= high:
+                break
+            if function(middle, c) < value:
+                low = middle
+            else:
+                high = middle
+        return low, high
+
+    return bracket
+
+
 def static_overlaps(
     model: Model, c: np.ndarray, limits: np.ndarray, rows: Sequence[Masses]
 ) -> np.ndarray:
@@ -786,27 +803,23 @@ def static_overlaps(
 
 
 def _static_scan(model: Model) -> Callable:
+    """Return a scan for the overlap at which each contact carries its static force.
+
+    The result is 0 without a force, and nan if the law has no such force.
+    """
     (force, _), overlap_limit = at_rest(model), model.functions.overlap_limit
-    gather = gatherer(len(model.coefficients))
+    gather, bracket_of_force = gatherer(len(model.coefficients)), bracketing(force)
 
     def scan(c, forces, limits, out):
         for k in range(c.shape[1]):
-            ck = gather(c, k)
-            wanted = forces[0, k]
-            low, high = 0.0, min(limits[0, k], overlap_limit(ck))
+            ck, wanted = gather(c, k), forces[0, k]
+            last = min(limits[0, k], overlap_limit(ck))
             if wanted <= 0.0:
                 continue
-            if not force(high, ck) >= wanted:
+            if not force(last, ck) >= wanted:
                 out[0, k] = math.nan
                 continue
-            for _ in range(1100):
-                middle = halfway(low, high)
-                if middle <= low or middle >= high:
-                    break
-                if force(middle, ck) < wanted:
-                    low = middle
-                else:
-                    high = middle
+            low, high = bracket_of_force(wanted, 0.0, last, ck)
             # Choose the neighbour whose force is nearer. Neither is near if the force of the law
             # jumps past the required force.
             short, over = wanted - force(low, ck), force(high, ck) - wanted
