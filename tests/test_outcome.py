@@ -12,7 +12,7 @@ from granchain.certificates import example_inputs, example_pair
 from granchain.contact import laws
 from granchain.engine import setup
 from granchain.engine.recording import Recording
-from granchain.engine.setup import own_coefficients
+from granchain.engine.setup import coefficients_without_windows
 from granchain.engine.state import State
 from granchain.engine.timestep import TimeStep
 from granchain.errors import LawError
@@ -76,7 +76,7 @@ def test_a_coefficient_that_is_not_a_number_is_named(monkeypatch):
     monkeypatch.setattr(law, "coefficients_of", staticmethod(lambda pair, inputs: found))
     words = "coefficient plastic_overlap: a value is not a number"
     with pytest.raises(LawError, match=words):
-        own_coefficients(law.model(inputs), example_pair(), inputs, 2)
+        coefficients_without_windows(law.model(inputs), example_pair(), inputs, 2)
 
 
 def test_restitutions_from_other_laws_are_those_of_single_runs(plain_loop):

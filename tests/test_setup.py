@@ -109,13 +109,13 @@ if PLAIN_HERE:
 
 @pytest.mark.parametrize("law", LAWS)
 def test_chains_with_other_numbers_are_set_up_in_one_call_as_if_alone(law, monkeypatch):
-    calls, single = [], setup.own_coefficients
+    calls, single = [], setup.coefficients_without_windows
 
     def counted(*arguments):
         calls.append(arguments)
         return single(*arguments)
 
-    monkeypatch.setattr(setup, "own_coefficients", counted)
+    monkeypatch.setattr(setup, "coefficients_without_windows", counted)
     base, radii = example_chain(6, precompression=1e-3), 2e-3 + 1e-5 * np.arange(6.0)
     varied = [name for name, value in vars(inputs_for(law)).items() if type(value) is float]
     for names in ([], *([name] for name in varied), varied):
@@ -149,7 +149,9 @@ def test_windows_are_the_same_if_the_search_ends_where_the_loss_rises():
         steel = replace(MATERIALS["steel-316"], yield_stress=10 ** random.uniform(7.5, 9.5))
         pair = standing_row(2, material=(steel,)).pair()
         with np.errstate(all="ignore"):
-            own = setup.own_coefficients(model, pair, inputs_for("ma-liu", psi=psi, xi=xi), 3)
+            own = setup.coefficients_without_windows(
+                model, pair, inputs_for("ma-liu", psi=psi, xi=xi), 3
+            )
         ends += law.loss_rises_from(tuple(own[:, 1].tolist())) < math.inf
         limits = np.full(3, 2e-3)
         found, expected = (

@@ -199,7 +199,7 @@ def _contacts_of_model(
     sizes = np.array([row.limits.size + 1 for row in rows])
     ends = np.cumsum(sizes)
     columns = [slice(end - size, end - 1) for end, size in zip(ends.tolist(), sizes, strict=True)]
-    table = _own_table(model, rows, groups, columns, int(ends[-1]))
+    table = _table_of_rows(model, rows, groups, columns, int(ends[-1]))
     limits = np.concatenate([most for row in rows for most in (row.limits, row.limits[-1:])])
     # An end without a wall has no contact. Its column copies that of its neighbour, so that it is
     # not a separate kind.
@@ -224,21 +224,24 @@ def _contacts_of_model(
     ]  # fmt: skip
 
 
-def _own_table(
+def _table_of_rows(
     model: Model,
     rows: Sequence[RowInputs],
     groups: Sequence[Sequence[ContactGroup]],
     columns: Sequence[slice],
     width: int,
 ) -> np.ndarray:
-    """Return the (n_own, width) coefficients of chains with one model, without windows.
+    """Return the coefficients of chains with one model, without windows.
 
-    `columns` are the contacts of each chain. The inputs of the groups include the restitutions.
+    The result has a row for each of `model.own` and `width` columns. `columns` are the contacts of
+    each chain. The inputs of the groups include the restitutions.
     """
     table, models = np.zeros((len(model.own), width)), models_of(model)
     together: list[tuple[np.ndarray, ContactGroup]] = []
     for row, those, chain_columns in zip(rows, groups, columns, strict=True):
         for group in those:
+            # Without individual laws, all groups must have the model of the first one. Most have
+            # the shared model itself, and the others are compared by value.
             if not row.individual and group.model is not model and group.model != those[0].model:
                 raise LawError(
                     f"contact law {model.name}: the inputs of a pair of materials change the form "
@@ -248,6 +251,7 @@ def _own_table(
             if len(models) == 1:
                 together.append((table[:, chain_columns], group))
                 continue
+            # A mixture: the first coefficient of a contact is the index of its law.
             present = chain_columns.start + np.flatnonzero(group.selected)
             table[0, present] = models.index(group.model)
             table[np.ix_(coefficient_rows(group.model, model), present)] = coefficients(
@@ -305,19 +309,23 @@ def coefficients(
     LawError
         If the pair lacks a quantity, or if a coefficient is not a number.
     """
-    return with_windows(
-        with_copies(model), own_coefficients(model, pair, inputs, limits.size), limits
-    )
+    table = coefficients_without_windows(model, pair, inputs, limits.size)
+    # Results of scans are stored, which requires a model with `frozen` functions.
+    return with_windows(with_copies(model), table, limits)
 
 
-def own_coefficients(
+def coefficients_without_windows(
     model: Model, pair: Pair, inputs: SimpleNamespace, n_contacts: int
 ) -> np.ndarray:
-    """Return the (n_own, n_contacts) coefficients without windows."""
+    """Return the coefficients of each contact, without the windows of the energy correction.
+
+    The result has a row for each of `model.own`. The pair has numbers or (n_contacts,) arrays.
+    """
     try:
         with np.errstate(all="ignore"), finite_force(model.law):
             values = tuple(model.law.coefficients_of(pair, inputs))
     except LawError as error:
+        # `finite_force` has already named the law.
         if str(error).startswith("contact.law "):
             raise
         raise LawError(f"contact.law {model.name}: {error}") from None
@@ -344,7 +352,7 @@ def own_coefficients(
 def coefficients_together(
     model: Model, shares: Sequence[tuple[Pair, SimpleNamespace, int]]
 ) -> list[np.ndarray]:
-    """Return the `own_coefficients` of many (pair, inputs, n_contacts).
+    """Return the `coefficients_without_windows` of many (pair, inputs, n_contacts).
 
     Shares of a built-in law whose inputs differ only in numbers are computed in one call, once for
     each kind of contact. The results are bit-identical to those of separate calls.
@@ -360,12 +368,17 @@ def coefficients_together(
             with suppress(LawError, TypeError, ValueError):
                 made = _in_one_call(model, [shares[k] for k in places])
                 tables |= zip(places, made, strict=True)
-        tables |= {k: own_coefficients(model, *shares[k]) for k in places if k not in tables}
+        tables |= {
+            k: coefficients_without_windows(model, *shares[k]) for k in places if k not in tables
+        }
     return [tables[k] for k in range(len(shares))]
 
 
 def form_of(pair: Pair, inputs: SimpleNamespace) -> Hashable:
-    """Return a key that is equal for pairs and inputs that differ only in numbers."""
+    """Return a key that is equal for pairs and inputs that differ only in numbers.
+
+    Inputs with an array, such as a restitution for each contact, have an individual key.
+    """
     values = vars(inputs).values()
     kinds = [float if type(value) is float else repr(value) for value in values]
     return id(inputs) if np.ndarray in map(type, values) else (*vars(pair), *vars(inputs), *kinds)
@@ -374,7 +387,12 @@ def form_of(pair: Pair, inputs: SimpleNamespace) -> Hashable:
 def _in_one_call(
     model: Model, shares: Sequence[tuple[Pair, SimpleNamespace, int]]
 ) -> list[np.ndarray]:
-    """Return the `own_coefficients` of shares of one form."""
+    """Return the `coefficients_without_windows` of shares of one form.
+
+    The kinds of contact of all shares are the columns of one call, one share after the other. An
+    input is an array over these columns if it differs between the shares.
+    """
+    # of each pair and number of contacts: the quantities of its kinds, and the kind of each contact
     kinds: dict[tuple[int, int], tuple[np.ndarray, np.ndarray]] = {}
     for pair, _, size in shares:
         if (id(pair), size) not in kinds:
@@ -383,21 +401,21 @@ def _in_one_call(
             )
             first, which = kinds_of_columns([quantities])
             kinds[id(pair), size] = quantities[:, first], which
-    of = [kinds[id(pair), size] for pair, _, size in shares]
-    counts = [quantities.shape[1] for quantities, _ in of]
-    stacked = np.hstack([quantities for quantities, _ in of])
+    kinds_of_shares = [kinds[id(pair), size] for pair, _, size in shares]
+    counts = [quantities.shape[1] for quantities, _ in kinds_of_shares]
+    stacked = np.hstack([quantities for quantities, _ in kinds_of_shares])
     pair = Pair(**dict(zip(shares[0][0].items(), stacked, strict=True)))
     columns = {name: [vars(inputs)[name] for _, inputs, _ in shares] for name in vars(shares[0][1])}
-    # A law may return one number for all contacts.
+    # An input that is equal for all shares remains a number, as in a separate call.
     inputs = SimpleNamespace(
         **{
             name: np.repeat(values, counts) if len(set(map(repr, values))) > 1 else values[0]
             for name, values in columns.items()
         }
     )
-    table = own_coefficients(model, pair, inputs, sum(counts))
-    parts = np.split(table, np.cumsum(counts)[:-1], axis=1)
-    return [block[:, which] for block, (_, which) in zip(parts, of, strict=True)]
+    table = coefficients_without_windows(model, pair, inputs, sum(counts))
+    blocks = np.split(table, np.cumsum(counts)[:-1], axis=1)
+    return [block[:, which] for block, (_, which) in zip(blocks, kinds_of_shares, strict=True)]
 
 
 def with_windows(model: Model, table: np.ndarray, limits: np.ndarray) -> np.ndarray:
@@ -408,6 +426,7 @@ def with_windows(model: Model, table: np.ndarray, limits: np.ndarray) -> np.ndar
     if not model.windows:
         return table
     if model.guarded is None:
+        # The law runs as published: windows of zeros correct nothing.
         return np.vstack([table, np.zeros((model.windows, limits.size))])
     windows = over_kinds(
         _guard_scan,
@@ -423,6 +442,10 @@ def with_windows(model: Model, table: np.ndarray, limits: np.ndarray) -> np.ndar
             "Make the loading curve or the residual overlap smoother."
         )
     return np.vstack([table, windows[:-1]])
+
+
+# Steps of a golden-section search: they shrink the range to 0.618^80 = 2e-17, below rounding.
+GOLDEN_STEPS = 80
 
 
 def searches(loss: Callable) -> tuple[Callable, Callable]:
@@ -444,7 +467,7 @@ def searches(loss: Callable) -> tuple[Callable, Callable]:
     def largest_between(low, high, c):
         """Return the overlap of the maximum loss, by golden-section search."""
         golden = 0.5 * (math.sqrt(5.0) - 1.0)
-        for _ in range(80):
+        for _ in range(GOLDEN_STEPS):
             lower, upper = high - golden * (high - low), low + golden * (high - low)
             if loss(lower, c) >= loss(upper, c):
                 high = upper
@@ -596,6 +619,7 @@ def with_restitutions(
         return results
     scanned = restitutions_at(list(sources.values()))
     for (index, source), restitutions in zip(sources.items(), scanned, strict=True):
+        # A law with the impact speed at onset interpolates up to the speed `fastest`.
         more = (
             {"restitution": restitutions[0]}
             if source.speeds.size == 1
@@ -635,7 +659,7 @@ def restitutions_at(sources: Sequence[LawAtSpeeds]) -> list[np.ndarray]:
         sizes = [source.limits.size for source in of]
         limits = np.concatenate([source.limits for source in of])
         tables = [
-            own_coefficients(model, source.pair, source.values, size)
+            coefficients_without_windows(model, source.pair, source.values, size)
             for source, size in zip(of, sizes, strict=True)
         ]
         c = with_windows(model, np.hstack(tables), limits)
@@ -856,12 +880,9 @@ def start_histories(
 
 
 def _history_scan(model: Model) -> Callable:
-    settle, needs_update, update = (
-        settled(model),
-        model.functions.needs_update,
-        model.functions.update,
-    )
-    gather, store = gatherer(len(model.coefficients)), store_rows
+    """Return a scan for the history of each contact at the start; see `start_histories`."""
+    settle, gather = settled(model), gatherer(len(model.coefficients))
+    needs_update, update = model.functions.needs_update, model.functions.update
 
     def scan(c, overlaps, out):
         for k in range(c.shape[1]):
@@ -873,7 +894,7 @@ def _history_scan(model: Model) -> Callable:
                 and needs_update(begin, 0.0, ck, h)
             ):
                 h = update((begin, 0.0, 0.0, 1.0), ck, h)
-            store(out, k, h)
+            store_rows(out, k, h)
 
     return scan
 
@@ -963,7 +984,10 @@ def scan_of(make: Callable[[Model], Callable], model: Model) -> Callable:
 
 @cache
 def compiled_scan(scan: Callable) -> Callable:
-    """Compile a `frozen` scan."""
+    """Compile a `frozen` scan.
+
+    The compiled function is a wrapper, because `compiled` renames it, and no copy may change.
+    """
 
     def scan_all(*tables):
         scan(*tables)
@@ -980,17 +1004,18 @@ PLAIN_CONTACTS = 5000
 def over_contacts(
     function: Callable, model: Model, numbers: Sequence[np.ndarray], c: np.ndarray, h: np.ndarray
 ) -> np.ndarray:
-    """Return the (n_contacts,) values of a function (*numbers, c, h) of each contact."""
+    """Return the (n_contacts,) values of a function (*numbers, c, h) of each contact.
+
+    `numbers` are (n_contacts,) arrays; `c` and `h` are tables of coefficients and histories.
+    """
     n = c.shape[1]
     # Functions that no loop calls may contain more than Numba can compile.
     with suppress(LawError):
         if n > PLAIN_CONTACTS:
-            out = np.zeros((1, n))
-            scan = _contact_scan(
-                *frozen(function), len(numbers), len(model.coefficients), len(model.history)
-            )
-            tables = np.array(numbers).reshape(-1, n), c, h
-            compiled_scan(*frozen(scan))(*map(np.ascontiguousarray, tables), out)
+            out, tables = np.zeros((1, n)), (np.array(numbers).reshape(-1, n), c, h)
+            counts = len(numbers), len(model.coefficients), len(model.history)
+            (scan,) = frozen(_contact_scan(*frozen(function), *counts))
+            compiled_scan(scan)(*map(np.ascontiguousarray, tables), out)
             return out[0]
     columns = (map(tuple, table.T.tolist()) for table in (c, h))
     return np.array(
@@ -1006,6 +1031,7 @@ def over_contacts(
 def _contact_scan(
     function: Callable, n_numbers: int, n_coefficients: int, n_history: int
 ) -> Callable:
+    """Return a scan that applies a function (*numbers, c, h) to each contact."""
     coefficients_at, history_at = gatherer(n_coefficients), gatherer(n_history)
     numbers_at = gatherer(n_numbers)
 
