@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import combinations, product
 from typing import Any
 
@@ -146,7 +146,7 @@ def normal(mean: float, sd: float) -> Any:
     >>> float(gc.normal(1.0, 0.05).std())
     0.05
     """
-    return _ours("normal", mean, sd)
+    return _checked("normal", mean, sd)
 
 
 def uniform(low: float, high: float) -> Any:
@@ -172,7 +172,7 @@ def uniform(low: float, high: float) -> Any:
     >>> float(gc.uniform(0.5, 1.5).ppf(0.25))
     0.75
     """
-    return _ours("uniform", low, high)
+    return _checked("uniform", low, high)
 
 
 def lognormal(median: float, sigma: float) -> Any:
@@ -200,11 +200,11 @@ def lognormal(median: float, sigma: float) -> Any:
     >>> float(gc.lognormal(2.0, 0.1).median())
     2.0
     """
-    return _ours("lognormal", median, sigma)
+    return _checked("lognormal", median, sigma)
 
 
-def _ours(name: str, *parameters: float) -> Any:
-    """Return a distribution with granchain's parameters, or raise an error."""
+def _checked(name: str, *parameters: float) -> Any:
+    """Return a distribution of OUR_DISTRIBUTIONS, or raise an error if a parameter is invalid."""
     problems = Problems()
     distribution = distribution_of(name, name, parameters, problems)
     problems.close()
@@ -312,7 +312,7 @@ def checked_distribution(where: str, distribution: Any, problems: Problems) -> A
 def distribution_of(where: str, name: Any, parameters: Any, problems: Problems) -> Any:
     """Return the frozen distribution of a name and its parameters; None if they are invalid.
 
-    The parameters are a list, with the names of `OURS`, or a mapping with the names of SciPy.
+    The parameters are a list, as in OUR_DISTRIBUTIONS, or a mapping with the names of SciPy.
     """
     stats = scipy_stats()
     names = [key for key, kind in vars(stats).items() if isinstance(kind, stats.rv_continuous)]
@@ -574,7 +574,8 @@ class Plan:
         values = self.listed | {key: column.tolist() for key, column in self.sample.items()}
         indices = [range(len(column)) for column in self.listed.values()]
         together = zip(*indices, strict=True) if indices else [()]
-        factors: dict[int, dict[str, list[Any]]] = {}
+        # by the number of beads, which may be varied too
+        disorder_of = cache(self._disorder)
         changed = [key for name in self.settings for key in _keys_set(self, name)]
         counted = any(key.startswith(("chain.beads", "chain.segment")) for key in changed)
         for point in product(*indices) if self.how == "product" else together:
@@ -583,18 +584,18 @@ class Plan:
             keys = [key for key in self.settings if key not in surplus]
             for draw in range(self.n):
                 places = {key: at.get(key, draw) for key in keys}
-                changes: dict[str, Any] = {}
-                for key, position in places.items():
-                    changes |= self.settings[key][position]
+                changes = {
+                    key: value
+                    for name, position in places.items()
+                    for key, value in self.settings[name][position].items()
+                }
                 if self.disordered:
                     # an error in these changes is reported with the case of the member
                     with suppress(CaseError):
                         case = self.case.replace(changes) if counted else self.case
                         # only a chain has beads, and it rejects the disorder of another case
-                        beads = getattr(case, "beads", 1)
-                        if beads not in factors:
-                            factors[beads] = self._disorder(beads)
-                        drawn = {name: rows[draw] for name, rows in factors[beads].items()}
+                        of_draws = disorder_of(getattr(case, "beads", 1))
+                        drawn = {name: rows[draw] for name, rows in of_draws.items()}
                         changes |= {"chain.disorder_seed": self.seed} | drawn
                 yield {key: values[key][i] for key, i in places.items()}, changes, draw
 
