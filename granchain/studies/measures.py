@@ -113,9 +113,9 @@ PULSE = {
         "kinetic energy of the last bead after its first pulse, divided by that of the striker",
     ),
 }
-# Measures that are computed from a result, and the variables of each.
+# Measures that are computed from the complete result of a member, and the variables of each.
 _SNAPSHOT_TIME_LABEL = {"snapshot_time": Label(("snapshot",), "s", "time of the snapshots")}
-FURTHER: dict[str, dict[str, Label]] = {
+MEASURES_OF_RESULTS: dict[str, dict[str, Label]] = {
     "bead_energy": _SNAPSHOT_TIME_LABEL
     | {
         "bead_energy": Label(
@@ -165,7 +165,7 @@ SETTLED_LABELS = {
 # Variables that a study omits if no member has them.
 OPTIONAL_ARRAYS = {
     name: label
-    for entries in (*FURTHER.values(), SETTLED_LABELS)
+    for entries in (*MEASURES_OF_RESULTS.values(), SETTLED_LABELS)
     for name, label in entries.items()
 }
 # Traces of the sensors.
@@ -176,7 +176,7 @@ TRACES = {
 }
 # All measures by name, and the variables of each.
 MEASURES: dict[str, dict[str, Label]] = {
-    "pulse": PULSE, "traces": TRACES, **FURTHER, "result": {}
+    "pulse": PULSE, "traces": TRACES, **MEASURES_OF_RESULTS, "result": {}
 }  # fmt: skip
 
 
@@ -205,7 +205,7 @@ class Measures(NamedTuple):
     @property
     def of_results(self) -> tuple[str, ...]:
         """Names of the measures that are computed from a result."""
-        return tuple(name for name in FURTHER if name in self.names)
+        return tuple(name for name in MEASURES_OF_RESULTS if name in self.names)
 
     @property
     def labels(self) -> dict[str, Label]:
@@ -360,7 +360,7 @@ def measured(
     arrays: dict[str, np.ndarray] = {}
     numbers: dict[str, float] = {}
     try:
-        arrays = further_arrays(result, measures.of_results)
+        arrays = arrays_of_result(result, measures.of_results)
     except GranchainError as error:
         problem = str(error)
     for function in measures.functions:
@@ -457,8 +457,9 @@ def set_numbers(
     for run, (member, count) in enumerate(zip(ready, counts, strict=True)):
         traces[:, run, :count] = records.sensor_force[member.state.position, :count].T
     time = np.arange(max(counts)) * clocks["stride"][:, np.newaxis] * np.array(steps)[:, np.newaxis]
-    moved = transmitted(ready, traces, time, (clocks["stride"] * steps).tolist())
-    columns["transmitted_momentum"][rows], columns["transmitted_energy"][rows] = moved
+    columns["transmitted_momentum"][rows], columns["transmitted_energy"][rows] = transmitted(
+        ready, traces, time, (clocks["stride"] * steps).tolist()
+    )
     if not sensors:
         return
     jumps = None
@@ -544,8 +545,8 @@ def recorded_for_user(ready: Ready) -> State:
     return state
 
 
-def further_arrays(result: Result, names: Sequence[str]) -> dict[str, np.ndarray]:
-    """Return the arrays of a result for the given names of `FURTHER`."""
+def arrays_of_result(result: Result, names: Sequence[str]) -> dict[str, np.ndarray]:
+    """Return the arrays of a result for some names of `MEASURES_OF_RESULTS`."""
     arrays: dict[str, np.ndarray] = {}
     for name in names:
         if name == "bead_spectrum":

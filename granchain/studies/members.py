@@ -163,6 +163,7 @@ def advance(
         return refused + measured(batches)
 
     def tasks() -> Iterator[Callable[[], list[MemberBlock]]]:
+        # no thread runs yet, and collection is off in the whole process
         with no_collection():
             batches, refused = set_up_group(next(coming), threads)
         for block in refused:
@@ -193,19 +194,22 @@ def run_batch(batch: Batch, stop: threading.Event) -> tuple[list[tuple[Ready, St
     Return the status of each member, and the wall time of one member [s].
     """
     stack, ready, first = batch
-    last, clock, each = first + len(ready), time.perf_counter(), 0.0
+    last, clock, seconds = first + len(ready), time.perf_counter(), 0.0
     status = stack.status[first:last]
-    block, members = max(1, FIRST_BLOCK // ready[0].chain.n_bodies), 1
+    # steps of each member, and members, in a call of compiled code
+    steps, members = max(1, FIRST_BLOCK // ready[0].chain.n_bodies), 1
     most = max(ready_member.state.time_step.n_steps for ready_member in ready)
     while (status == Status.RUNNING).any() and not stop.is_set():
         at = first
         while at < last and not stop.is_set():
             before, end = time.perf_counter(), min(last, at + members)
-            stack.advance(at, end, block)
-            each = (time.perf_counter() - before) / (end - at)
-            at, members = end, max(1, int(CALL_SECONDS / max(each, 1e-9)))
-        grown = max(1, min(4 * block, int(block * BLOCK_SECONDS / max(each, 1e-9)), most))
-        block, members = grown, max(1, members * block // grown)
+            stack.advance(at, end, steps)
+            # wall time of one member; as many members as fit into CALL_SECONDS follow
+            seconds = (time.perf_counter() - before) / (end - at)
+            at, members = end, max(1, int(CALL_SECONDS / max(seconds, 1e-9)))
+        # as in a single run, up to BLOCK_SECONDS of one member; a call still takes as long
+        grown = max(1, min(4 * steps, int(steps * BLOCK_SECONDS / max(seconds, 1e-9)), most))
+        steps, members = grown, max(1, members * steps // grown)
     wall_time = (time.perf_counter() - clock) / len(ready)
     return [
         (ready_member, Status(number)) for ready_member, number in zip(ready, status, strict=True)
