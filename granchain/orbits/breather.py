@@ -74,7 +74,7 @@ class Breathers:
     ----------
     chain : Images
         Chain at rest.
-    turn : Turn
+    turn : TurningPoint
         Breather nearby.
     hold : {"energy", "amplitude", "period"}
         Fixed quantity.
@@ -163,8 +163,12 @@ class Breathers:
         centre = np.concatenate([mass, np.zeros(mass.size)]) * self.grid.scale
         return [row / np.abs(row).max() for row in (self.translation[1], centre)]
 
-    def fixed(self, y: np.ndarray) -> float:
-        """Return the energy of a state [J], or the displacement of its bead, if it is fixed."""
+    def value_to_fix(self, y: np.ndarray) -> float:
+        """Return the value that a state has of the fixed quantity: the energy [J], or the scaled
+        displacement of the bead of the turning point.
+
+        A fixed period is no quantity of the state; see `equations`.
+        """
         if self.hold == "energy":
             return self.chain.energy(y * self.grid.scale)
         return float(y[self.turn.bead])
@@ -189,14 +193,15 @@ class Breathers:
         if self.hold == "period":
             last = [*still, stretch - math.log(self.fixed_value / self.period)]
         else:
-            last = [(self.fixed(y) - self.fixed_value) / self.size, *still]
+            last = [(self.value_to_fix(y) - self.fixed_value) / self.size, *still]
         return np.concatenate([image - y, y[at : at + 1], last])
 
     def derivative(
         self, y: np.ndarray, image: np.ndarray, jacobian: np.ndarray, period: float
     ) -> np.ndarray:
-        """Return the derivative of the equations by the unknowns."""
+        """Return the derivative of the equations by the unknowns, in the order of `equations`."""
         n, unit = len(y), np.eye(len(y) + 1)
+        # one row per equation: closure, velocity of the bead, fixed quantity, no drift
         rows = [jacobian - unit[:n, :n], unit[n // 2 + self.turn.bead, :n], *self.resting]
         if self.hold == "energy":
             rows.insert(2, self.slope(y) / self.size)
@@ -213,6 +218,7 @@ class Breathers:
         """Return Newton's step of (state, fraction of the period)."""
         matrix = self.derivative(y, image, jacobian, shooting.period)
         residuals = self.equations(y, image)
+        # the run already has a fixed period: leave out its equation, the last one, and its unknown
         if self.hold == "period":
             return np.append(newton_correction(matrix[:-1, :-1], residuals[:-1]), 0.0)
         return newton_correction(matrix, residuals)
@@ -297,6 +303,7 @@ class Breathers:
 
     def special_point_tests(self, node: Any, after: Any) -> dict[str, Callable[[Any], float]]:
         """Return functions that change sign at special points of a branch."""
+        # along a family, a multiplier also passes 1 where the energy is extreme: no branch crosses
         if not self.varied or node.rising * after.rising >= 0.0:
             return {"branch point": lambda node: node.multiplier_test(1.0)}
         return {} if self.hold == "energy" else {"energy extremum": lambda node: node.rising}
@@ -306,23 +313,30 @@ class Breathers:
     ) -> list[tuple[Callable[[Any], float], str]]:
         """Return the function that changes sign where two pairs of multipliers meet on the circle
         and leave it."""
-        counts = [count_growing_multipliers(node), count_growing_multipliers(after)]
+        counts = [count_collided_multipliers(node), count_collided_multipliers(after)]
         if counts[0] == counts[1]:
             return []
         few = min(counts)
         return [
-            (lambda node: 1.0 if count_growing_multipliers(node) > few else -1.0, "Krein collision")
+            (
+                lambda node: 1.0 if count_collided_multipliers(node) > few else -1.0,
+                "Krein collision",
+            )
         ]
 
 
-def count_growing_multipliers(node: Any) -> int:
-    """Count complex multipliers outside the unit circle by more than their errors that have a
-    mirror image inside it."""
+def count_collided_multipliers(node: Any) -> int:
+    """Count the complex multipliers that left the unit circle in a collision of two.
+
+    They are outside by more than their errors. The other multiplier of such a pair is the mirror
+    image in the circle, 1 / conj(z); a multiplier without one is outside because of its error.
+    The image may be off by half the distance of z from the circle: it is inside the circle then.
+    """
     values, moduli = node.stability.values, node.stability.moduli
     outside = np.abs(values) - 1.0 > moduli
-    complex_ones = values[outside & (np.abs(values.imag) > moduli)]
-    distance = np.abs(values - 1.0 / complex_ones.conj()[:, None]).min(axis=1, initial=math.inf)
-    return int((distance <= 0.5 * (np.abs(complex_ones) - 1.0)).sum())
+    complex_values = values[outside & (np.abs(values.imag) > moduli)]
+    distance = np.abs(values - 1.0 / complex_values.conj()[:, None]).min(axis=1, initial=math.inf)
+    return int((distance <= 0.5 * (np.abs(complex_values) - 1.0)).sum())
 
 
 def breathers_near(case: Case, turn: TurningPoint, hold: str, runners: Runners) -> Breathers:
@@ -333,7 +347,7 @@ def breathers_near(case: Case, turn: TurningPoint, hold: str, runners: Runners) 
     if hold == "period":
         return replace(problem, fixed_value=turn.period)
     size = float(np.abs(problem.slope(y)).max()) if hold == "energy" else 1.0
-    return replace(problem, fixed_value=problem.fixed(y), size=size)
+    return replace(problem, fixed_value=problem.value_to_fix(y), size=size)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -451,17 +465,18 @@ def _first_turning_point(case: Case, state: np.ndarray, span: float) -> TurningP
         "snapshots": {"interval": span / INSTANTS},
         "sensors": {"beads": [1], "interval": span},
     }
-    seen = run_to_end(one_period_of(case, SEEN_PERIODS * span).replace(**recorded))
-    u, v = (np.hstack([getattr(seen, kind + name) for kind in kinds]) for name in names)
-    time = seen.snapshot_time
+    run = run_to_end(one_period_of(case, SEEN_PERIODS * span).replace(**recorded))
+    u, v = (np.hstack([getattr(run, kind + name) for kind in kinds]) for name in names)
+    time = run.snapshot_time
+    # without the rounding of recorded velocities: an initial state at rest is a turning point
     v[0] = state[n:]
-    # an initial state at rest is a turning point
-    bead = int((np.abs(u).max(axis=0) if v[0].any() else np.abs(u[0])).argmax())
-    side = np.sign(u[np.abs(u[:, bead]).argmax() if v[0].any() else 0, bead])
-    speed = side * v[:, bead]
+    moves = v[0].any()
+    bead = int((np.abs(u).max(axis=0) if moves else np.abs(u[0])).argmax())
+    sign = np.sign(u[np.abs(u[:, bead]).argmax() if moves else 0, bead])
+    speed = sign * v[:, bead]
     turning = (speed[:-1] > 0.0) & (speed[1:] <= 0.0)
     turning[0] |= speed[0] == 0.0
-    turns = np.flatnonzero(turning & (side * u[:-1, bead] > 0.0))
+    turns = np.flatnonzero(turning & (sign * u[:-1, bead] > 0.0))
     if not turns.size:
         return TurningPoint(state, span, bead)
     weight = speed[turns] / (speed[turns] - speed[turns + 1])

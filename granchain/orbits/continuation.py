@@ -239,7 +239,7 @@ class Branch(Answer):
     }
 
     def __repr__(self) -> str:
-        special = [f"{point.kind} at {_within(point)}" for point in self.special]
+        special = [f"{point.kind} at {_parameter_text(point)}" for point in self.special]
         return (
             f"<Branch: {len(self.points)} orbits along {self.along}, "
             f"{self.parameter[0]:.6g} to {self.parameter[-1]:.6g}"
@@ -363,7 +363,7 @@ def labels_of_parameter(case: Case, along: str) -> dict[str, Label]:
     return labels | {"parameter": Label(_ALONG, unit or "1", meaning)}
 
 
-def _within(point: Point) -> str:
+def _parameter_text(point: Point) -> str:
     """Return the parameter of a point as text, with its error if the point is special."""
     error = "" if math.isnan(point.parameter_error) else f" within {point.parameter_error:.2g}"
     return f"{point.parameter:.6g}{error}"
