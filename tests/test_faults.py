@@ -255,7 +255,7 @@ def test_a_run_onto_a_full_disk_exits_4_and_leaves_the_old_file(disk, capfd, mon
         assert obey(large) == 4
         assert re.search(said, capfd.readouterr().err)
         assert target.read_bytes() == before and left_in(folder) == ["run.h5"]
-        monkeypatch.setattr("granchain.store.files.room_beside", lambda path, needed: None)
+        monkeypatch.setattr("granchain.store.files.check_free_space", lambda path, needed: None)
 
 
 @pytest.mark.promise("R5")

@@ -138,9 +138,9 @@ def test_an_evaluation_that_is_killed_and_interrupted_between_frames_resumes_to_
     assert ended_after(2, signal.SIGINT, name, out) in (0, 3)
     assert part.exists() and not out.exists()
     # the last frame is incomplete
-    frames = len(StudyPart(out, go_on=True).columns)
+    frames = len(StudyPart(out, resume=True).columns)
     os.truncate(part, part.stat().st_size - 1)
-    assert len(StudyPart(out, go_on=True).columns) == frames - 1 >= 2
+    assert len(StudyPart(out, resume=True).columns) == frames - 1 >= 2
     evaluation(name, out, resume=True)
     assert hash_in(out) == hash_in(tmp_path / "whole.h5")
     assert left_in(tmp_path) == ["study.h5", "whole.h5"]
@@ -187,7 +187,7 @@ def test_killed_and_interrupted_evaluations_resume_to_the_same_bits(trials, tmp_
                 # as after a system failure before all data were on the disk
                 os.truncate(part, draw.randrange(part.stat().st_size + 1))
                 torn += 1
-        members += sum(len(columns["point"]) for columns in StudyPart(out, go_on=True).columns)
+        members += sum(len(columns["point"]) for columns in StudyPart(out, resume=True).columns)
         evaluation(name, out, resume=True)
         differ += hash_in(out) != expected[name]
         assert left_in(folder) == ["study.h5"]

@@ -188,7 +188,7 @@ def test_what_is_written_beside_a_file_follows_no_link(here):
         claim("run.h5"),
         pytest.raises(FileError, match=r"run\.h5\.part: granchain did not write this file"),
     ):
-        StudyPart("run.h5", anew=True)
+        StudyPart("run.h5", overwrite=True)
     assert Path("run.h5.part").is_symlink()
     assert Path("diary").read_bytes() == b"granchain_format mine"
 

@@ -268,7 +268,7 @@ def test_a_disk_that_fills_is_a_sentence_and_nothing_is_left(tmp_path, monkeypat
         with pytest.raises(FileError, match=words):
             gc.run_many(finer, out=path, overwrite=True)
         assert left_in(folder) == ["study.h5"]
-        monkeypatch.setattr(stored, "room_beside", lambda path, needed: None)
+        monkeypatch.setattr(stored, "check_free_space", lambda path, needed: None)
         words = r"h5(\.part)?: the file was not written \(\d+ bytes needed\)\. The disk is full"
         with pytest.raises(FileError, match=words):
             gc.run_many(finer, out=path, overwrite=True)

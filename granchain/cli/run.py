@@ -291,7 +291,7 @@ class Progress(ProgressLine):
 
         `size` is in bytes. Raise an error if it exceeds the disk space or the limit of a file.
         """
-        from granchain.store.files import LARGEST_FILE, room_beside
+        from granchain.store.files import LARGEST_FILE, check_free_space
 
         if size > LARGEST_FILE:
             raise FileError(
@@ -299,7 +299,7 @@ class Progress(ProgressLine):
                 f"{LARGEST_FILE} bytes. Increase the interval under [sensors] or [snapshots], "
                 "or list fewer beads and contacts."
             )
-        room_beside(self.target, size)
+        check_free_space(self.target, size)
 
     def advance(self, fraction: float) -> None:
         """Handle an interruption and show the completed fraction, between blocks of steps."""

@@ -141,7 +141,7 @@ def interrupted(target: Path) -> str:
     """Return the message of an interrupted study."""
     # The module may be partly imported.
     partial_file = getattr(
-        sys.modules.get("granchain.store.journal"), "part_beside", lambda path: None
+        sys.modules.get("granchain.store.journal"), "unfinished_file_of", lambda path: None
     )(target)
     go_on = "" if partial_file is None else f". To resume, use {partial_file} with --resume"
     return f"interrupted; {target} was not written{go_on}"

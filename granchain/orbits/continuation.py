@@ -1046,7 +1046,7 @@ def continuation(
     with claim(out, overwrite or resume):
         if resume and os.path.exists(out):
             return _complete_branch(out, path, first, request)
-        partial_file = StudyPart(out, go_on=resume, anew=overwrite)
+        partial_file = StudyPart(out, resume, overwrite)
         with partial_file.valid():
             points = _points_of_file(partial_file.path, partial_file.columns, request, path, first)
         branch = _follow_branch(path, first, report, partial_file, request, points)

@@ -45,7 +45,7 @@ from granchain.store.dataset import (
     read_content,
     write_content,
 )
-from granchain.store.files import LARGEST_FILE, RefusedError, claim, quoted, refusing
+from granchain.store.files import LARGEST_FILE, RefusedError, claim, no_progress, quoted, refusing
 from granchain.store.schema import (
     CATEGORICAL,
     CONTENT,
@@ -379,7 +379,11 @@ class Answer:
             )
         with claim(path, overwrite):
             write_content(
-                path, self._content(), overwrite, packed=self._packed, progress=progress or float
+                path,
+                self._content(),
+                overwrite,
+                packed=self._packed,
+                progress=progress or no_progress,
             )
 
     # large arrays are compressed

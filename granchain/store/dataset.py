@@ -37,12 +37,13 @@ from granchain.store.files import (
     LARGEST_FILE,
     OUTPUT_MARK,
     RefusedError,
+    check_free_space,
     check_sum,
     new_file,
+    no_progress,
     open_for_reading,
     quoted,
     refusing,
-    room_beside,
 )
 from granchain.store.schema import (
     CONTENT,
@@ -179,7 +180,7 @@ def write_content(
     overwrite: bool,
     *,
     packed: bool = True,
-    progress: Callable[[float], Any] = float,
+    progress: Callable[[float], Any] = no_progress,
 ) -> None:
     """Write a file, complete or not at all; take the `claim` first.
 
@@ -205,7 +206,9 @@ class _Writer:
     If the data of a variable are a dataset of the file, only its attributes are written.
     """
 
-    def __init__(self, content: Content, packed: bool, progress: Callable[[float], Any] = float):
+    def __init__(
+        self, content: Content, packed: bool, progress: Callable[[float], Any] = no_progress
+    ):
         from h5py import h5p, h5s, h5t
 
         self.packed, self.progress, self.done = packed, progress, 0
@@ -833,7 +836,7 @@ def room_of_ensemble(path: str | os.PathLike[str], cases: Sequence[Case]) -> flo
             f"is {LARGEST_ENSEMBLE} bytes. Record less, or save the ensemble in several "
             "files."
         )
-    room_beside(path, needed)
+    check_free_space(path, needed)
     return needed
 
 

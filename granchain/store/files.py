@@ -126,7 +126,7 @@ def claim(path: str | os.PathLike[str], overwrite: bool = False) -> Iterator[Non
     holder, key = (os.getpid(), threading.get_ident()), os.path.realpath(lock.lock_file)
     # the same run already has the claim
     nested = _CLAIMS.get(key) == holder
-    with sentences(target):
+    with os_errors_explained(target):
         _check_target(target, overwrite, (OUTPUT_MARK,))
         try:
             if not nested:
@@ -336,7 +336,7 @@ def new_file(
     """
     target = end_of_links(path, overwrite)
     partial = target.with_name(f".{target.name}.{os.getpid()}.{threading.get_ident()}.part")
-    with sentences(target, needed):
+    with os_errors_explained(target, needed):
         _check_target(target, overwrite, marks)
         try:
             partial.unlink(missing_ok=True)
@@ -382,6 +382,10 @@ def write_atomically(
         partial.write_bytes(content)
 
 
+def no_progress(fraction: float) -> None:
+    """Report nothing about the fraction of a file that is written."""
+
+
 def write_chunks(file: Any, chunks: Iterable[bytes | memoryview]) -> Iterator[int]:
     """Write chunks of bytes, and yield the number written so far after each of them."""
     done = 0
@@ -392,7 +396,7 @@ def write_chunks(file: Any, chunks: Iterable[bytes | memoryview]) -> Iterator[in
         yield done
 
 
-def room_beside(path: str | os.PathLike[str], needed: float) -> None:
+def check_free_space(path: str | os.PathLike[str], needed: float) -> None:
     """Refuse a file that needs more bytes than are free on its disk."""
     target = end_of_links(path)
     with contextlib.suppress(OSError):
@@ -406,7 +410,7 @@ def room_beside(path: str | os.PathLike[str], needed: float) -> None:
 
 
 @contextlib.contextmanager
-def sentences(target: Path, needed: int | None = None) -> Iterator[None]:
+def os_errors_explained(target: Path, needed: int | None = None) -> Iterator[None]:
     """Turn an error of the operating system into a FileError with advice."""
     try:
         yield

@@ -38,10 +38,11 @@ from granchain.store.files import (
     LARGEST_FILE,
     end_of_links,
     new_file,
+    no_progress,
     open_for_reading,
+    os_errors_explained,
     refusing,
     replaceable,
-    sentences,
     write_chunks,
 )
 from granchain.store.schema import FORMAT, VARIABLES, source_hash, versions
@@ -160,7 +161,7 @@ class FrameFile:
     def begin(
         self,
         content: Sequence[bytes | memoryview],
-        progress: Callable[[float], Any] = float,
+        progress: Callable[[float], Any] = no_progress,
     ) -> None:
         """Rewrite the file with one frame. The old file stays until the new one is complete.
 
@@ -176,7 +177,7 @@ class FrameFile:
         self.length = size
 
     def append(
-        self, content: Sequence[bytes | memoryview], progress: Callable[[float], Any] = float
+        self, content: Sequence[bytes | memoryview], progress: Callable[[float], Any] = no_progress
     ) -> None:
         """Append a frame. If this fails, the valid part is unchanged.
 
@@ -187,7 +188,7 @@ class FrameFile:
         """
         size = frame_size(content)
         with (
-            sentences(self.path, size),
+            os_errors_explained(self.path, size),
             os.fdopen(os.open(self.path, portable.TO_WRITE), "wb", 0) as file,
         ):
             file.truncate(self.length)
@@ -273,7 +274,7 @@ class Checkpoint:
         self._rows: Mapping[str, int] | None = None
         self._next = time.monotonic() + every
         self._warned = False
-        self.progress: Callable[[float], Any] = float
+        self.progress: Callable[[float], Any] = no_progress
 
     @staticmethod
     def of_output(output: str | os.PathLike[str], every: float = CHECKPOINT_INTERVAL) -> Checkpoint:
@@ -419,7 +420,7 @@ PART_HEAD = (
 )
 
 
-def part_beside(path: str | os.PathLike[str]) -> Path | None:
+def unfinished_file_of(path: str | os.PathLike[str]) -> Path | None:
     """Return FILE.part of a study, or None if it does not exist."""
     with contextlib.suppress(OSError, FileError):
         target = end_of_links(path)
@@ -439,9 +440,9 @@ class StudyPart:
     ----------
     path : str or path
         Name of the file of the complete study.
-    go_on : bool
+    resume : bool
         Whether to use the members in the file.
-    anew : bool
+    overwrite : bool
         Whether to replace the file.
 
     Attributes
@@ -456,7 +457,7 @@ class StudyPart:
         be written.
     """
 
-    def __init__(self, path: str | os.PathLike[str], go_on: bool = False, anew: bool = False):
+    def __init__(self, path: str | os.PathLike[str], resume: bool = False, overwrite: bool = False):
         target = end_of_links(path)
         self.path = target.with_name(f"{target.name}.part")
         self.columns: list[dict[str, Any]] = []
@@ -473,19 +474,15 @@ class StudyPart:
                     f"{self.path}: granchain did not write this file. It must be the "
                     "unfinished file of a study. Move it to another folder."
                 )
-            if not go_on and not anew:
+            if not resume and not overwrite:
                 raise FileError(
                     f"{self.path}: an unfinished study exists and was not changed. To "
                     "continue it, use --resume (in Python: resume=True). To start again, "
                     "use --overwrite (overwrite=True), or choose another file."
                 )
-            if go_on:
-                self.columns = self.read()
-
-    def read(self) -> list[dict[str, Any]]:
-        """Return the columns of the members in the file, frame by frame."""
-        with self.valid():
-            return [columns_in(frame) for frame in self._read_frames()]
+            if resume:
+                with self.valid():
+                    self.columns = [columns_in(frame) for frame in self._read_frames()]
 
     def _read_frames(self) -> list[memoryview]:
         if self._journal.length or os.path.lexists(self.path):

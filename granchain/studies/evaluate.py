@@ -430,7 +430,7 @@ def evaluated(
     ):
         if out is not None:
             evaluation.names = names_of_members(evaluation)
-            evaluation.partial_file = partial_file = StudyPart(out, go_on=resume, anew=overwrite)
+            evaluation.partial_file = partial_file = StudyPart(out, resume, overwrite)
             if resume:
                 with partial_file.valid():
                     blocks = [*complete_columns(evaluation, out), *partial_file.columns]
