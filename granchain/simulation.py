@@ -113,17 +113,12 @@ def warn_of_fast_drives(cases: Iterable[Any], stacklevel: int = 2) -> None:
 def warns_of_fast_drives(call: Callable[P, R]) -> Callable[P, R]:
     """Wrap a function so that it warns once of harmonic drives with a "fast" step.
 
-    The first argument of the function is a case or a list of cases. Functions that it calls do not
-    warn again.
+    The first argument of the function is `case`. Functions that it calls do not warn again.
     """
 
     @functools.wraps(call)
     def warning(*args: P.args, **kwargs: P.kwargs) -> R:
-        first = args[0] if args else None
-        for name in ("case", "cases"):
-            first = kwargs.get(name, first)
-        cases = first if isinstance(first, (list, tuple)) else [first]
-        warn_of_fast_drives(cases)
+        warn_of_fast_drives([args[0] if args else kwargs.get("case")])
         token = _FAST_REPORTED.set(True)
         try:
             return call(*args, **kwargs)
