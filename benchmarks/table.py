@@ -66,9 +66,10 @@ def throughput(result: dict[str, Any]) -> list[str]:
     floor = min(taken["square roots"]["median"] for taken in times.values())
     return [
         f"The tables list times per bead and step of {result['bodies']} bodies until the peak is at "
-        f"bead 63, as medians of {result['rounds']} rounds in turn. The sensors record each step, "
-        "and the energy balance is recorded 200 times per run. One square root per contact and "
-        f"step takes {floor:.2g} ns.",
+        f"bead 63. Every round runs all programs, and the times are medians of "
+        f"{result['rounds']} rounds. The sensors record each step, and the energy balance is "
+        "recorded 200 times per run. One square root per contact and step takes "
+        f"{floor:.2g} ns.",
         "",
         *rows(
             (
@@ -169,8 +170,8 @@ def many(result: dict[str, Any]) -> list[str]:
         "rounds, with quartiles of the ratios within a round. All results are bit-identical, and "
         "all programs store force, largest force, and largest overlap of each contact. granchain "
         "advances one chain after another, and C advances eight chains in one vector. With a second "
-        f"thread, granchain is {ratio(gain['chains'])} times as fast, and a busy loop "
-        f"{ratio(gain['spin'])} times.",
+        f"thread, granchain is {ratio(gain['chains'])} times as fast. A loop that uses no memory "
+        f"shows the largest possible gain on this machine, {ratio(gain['spin'])} times.",
         "",
         *rows(heading, lines),
     ]
@@ -283,9 +284,10 @@ def long_chains(result: dict[str, Any]) -> list[str]:
     ]
     return [
         "The table lists times per bead and step of a precompressed chain in which every bead "
-        "moves, including inspections of the state and without the energy balance, as medians of "
-        f"{result['rounds']} rounds. The last two columns are ratios of wall times, for the chain "
-        "and for a busy loop in the same rounds.",
+        "moves, as medians of "
+        f"{result['rounds']} rounds. The times include checks of the state, but no energy balance. "
+        "The last two columns divide the wall time with one thread by that with two threads, for "
+        "the chain and for a loop that uses no memory, in the same rounds.",
         "",
         *rows(
             (
@@ -293,8 +295,8 @@ def long_chains(result: dict[str, Any]) -> list[str]:
                 "beads",
                 "time per bead and step [ns]",
                 f"time / time for {result['base']} beads",
-                "chain: one thread / two",
-                "busy loop: one thread / two",
+                "chain: one thread / two threads",
+                "loop without memory: one thread / two threads",
             ),
             lines,
         ),
@@ -344,8 +346,8 @@ INTRODUCTION = """# Speed
 This page compares the speed of granchain with hand-written C, straightforward code, and other programs. `python benchmarks/table.py`
 writes it from the results of `make bench` and `make bench-peers`. Each section names its machine and date.
 
-Runs use one core unless threads are mentioned. "Active beads" means that the beads ahead of the wave front are skipped. All programs are
-checked before they are timed: C must agree to the last bit, Python loops within 1e-9, and other programs within 1e-7. The first run with
+Runs use one core unless threads are mentioned. "Active beads" means that the beads ahead of the wave front are skipped. Before a program
+is timed, its results are compared with those of granchain: C must agree to the last bit, Python loops within 1e-9, and other programs within 1e-7. The first run with
 a law also compiles its loop, which takes 4 to 10 s.
 
 For ensembles, long chains, and all laws, see [Speed of many chains, long chains, and all laws](speed-many.md).

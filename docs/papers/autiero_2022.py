@@ -323,7 +323,7 @@ def table_6() -> Shown:
 @item("Table 7", "power law of Goldsmith, aluminium", Verdict.REPRODUCED)
 def table_7() -> Shown:
     """Fit power laws for six clearances."""
-    return Shown(fits(7), text=HOW + " As table 6.")
+    return Shown(fits(7), text=HOW + " See table 6 for L^2 and the outer body.")
 
 
 @item(
@@ -348,7 +348,7 @@ def table_8() -> Shown:
 )
 def table_9() -> Shown:
     """Fit power laws for six clearances."""
-    return Shown(fits(9), text=HOW + " As table 8.")
+    return Shown(fits(9), text=HOW + " See table 8 for h.")
 
 
 # --------------------------------------------------------------------------------------------------

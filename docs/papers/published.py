@@ -102,7 +102,7 @@ def elastic() -> Shown:
         text=f"Source: Burgoyne & Daraio 2014, doi:10.1103/PhysRevE.89.032203, folder ABAQUS_7_24 of [its data]({DATA}) (CC BY 4.0); case "
         "`burgoyne-2014` with Hertz's law. The finite elements resolve the spheres, so that their contacts stiffen as the contact circle "
         "grows: at 50 m/s the overlap is 0.14 mm, and the contact radius 15 % of the radius of a sphere. Hertz's law neglects this, and its "
-        "forces are lower, the more so the higher the speed. The samples of the data are 0.75 us apart.",
+        "forces are lower, and the difference increases with the speed. The samples of the data are 0.75 us apart.",
     )
 
 
