@@ -32,10 +32,10 @@ ROUNDS, SMALL_ROUNDS = 9, 2
 RUNS, SMALL_RUNS = 301, 5
 STEPS = 1041
 
-# As in a study, with the fast step and without the energy balance; and as in the case, with it.
+# Without the energy balance, as in a sweep, and with it, as in the case. The step is the fast one.
 RECORDED: dict[str, dict[str, Any]] = {
-    "as a study": {"energy.ledger": False},
-    "with the ledger": {},
+    "without energy balance": {"energy.ledger": False},
+    "with energy balance": {},
 }
 # Changes of the steel chain, and a function of the key that differs between members.
 LAWS: dict[str, tuple[dict[str, Any], Callable[[float], dict[str, Any]]]] = {

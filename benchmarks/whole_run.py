@@ -24,7 +24,7 @@ from granchain.simulation import prepare, recording_of
 
 ROUNDS, SMALL_ROUNDS = 301, 11
 
-# As in a study: the fast step, without the energy balance.
+# The fast step without the energy balance, as in a sweep.
 STUDY = {"time.step": "fast", "energy.ledger": False}
 LAWS: dict[str, dict[str, Any]] = {
     "hertz": {"contact.law": "hertz"},

@@ -228,7 +228,7 @@ def verify(case: Case, tolerance: float = 1e-3) -> Verification:
     Raises
     ------
     CaseError, LawError, RunError
-        As for `run`.
+        See `run`.
 
     Examples
     --------

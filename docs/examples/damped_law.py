@@ -1,5 +1,5 @@
-"""A law with damping, in a file outside the package: Hertz's spring beside a dashpot that
-begins like the square root of the overlap."""
+"""A law with damping in a file of the user: Hertz's spring and a parallel dashpot, whose damping is
+proportional to the square root of the overlap."""
 
 import math
 
@@ -7,15 +7,15 @@ from granchain import OPEN, ContactLaw, Quantity, Source
 from granchain.contact.law import ONSET_HISTORY
 from granchain.contact.onset import onset_weight
 
-# At the step in which a contact closes, a damping ~ d^a acts for a part of the step only. Its
-# weight there, a polynomial in that part over the part to the power a, keeps order two: here a =
-# 1/2.
+# In the step in which a contact closes, a damping ~ d^a acts during a fraction of the step only. The
+# force is multiplied by a weight in this step, so that the scheme is of order two. The weight is a
+# polynomial of the fraction, divided by the fraction to the power a. Here a = 1/2.
 WEIGHT = onset_weight(0.5)
 
 
 class DampedHertz(ContactLaw):
-    """F = K d^1.5 + c sqrt(d) rate, never below 0: a clamped contact stays closed until its
-    overlap is gone."""
+    """F = K d^1.5 + c sqrt(d) rate, or 0 if this is negative. The contact stays closed until its
+    overlap is zero."""
 
     name = "damped-hertz"
     source = Source("an example of this documentation")

@@ -1,5 +1,5 @@
-"""A contact law of one's own, in a file outside the package: `granchain laws latching-spring
---law-module docs/examples/my_law.py`."""
+"""A contact law in a file of the user. Show it with `granchain laws latching-spring --law-module
+docs/examples/my_law.py`."""
 
 from granchain import Elastoplastic, Quantity, Source
 
@@ -8,25 +8,24 @@ class LatchingSpring(Elastoplastic):
     """Walton and Braun with a restitution: K d while loading, K/e^2 (d - d_r) while unloading and
     reloading. The built-in law `walton-braun` has both stiffnesses as inputs.
 
-    Both lines meet at the largest overlap, so the dent is d_r = (1 - e^2) d_max and the work given
-    back e^2 of the work taken: an impact returns the asked restitution at every speed. Rate
-    independent. The contact ends at d = d_r.
+    Both lines meet at the largest overlap, so that the residual indentation is d_r = (1 - e^2)
+    d_max. Unloading returns e^2 of the loading work. Therefore the effective restitution is e at
+    every speed. The law does not depend on the rate. The contact ends at d = d_r.
     """
 
     name = "latching-spring"
     source = Source("Walton & Braun 1986", "", "10.1122/1.549893")
     inputs = (
-        Quantity("stiffness", "N/m", "K, loading", above=0.0),
-        Quantity("restitution", "1", "asked coefficient of restitution", above=0.0, high=1.0),
+        Quantity("stiffness", "N/m", "loading stiffness K", above=0.0),
+        Quantity("restitution", "1", "nominal coefficient of restitution", above=0.0, high=1.0),
     )
     coefficients = (
-        Quantity("stiffness", "N/m", "K, loading"),
-        Quantity("dent_share", "1", "1 - e^2, dent over largest overlap"),
+        Quantity("stiffness", "N/m", "loading stiffness K"),
+        Quantity("dent_share", "1", "1 - e^2, residual indentation divided by largest overlap"),
     )
-    varying_exponent = (
-        True  # the base unloads with the exponent 3/2, as Hertz does, unless a law gives its own
-    )
-    validity = "impacts whose restitution does not depend on the speed; the dent stays"
+    # The base class unloads with the exponent 3/2 of Hertz. With True, `exponent` replaces it.
+    varying_exponent = True
+    validity = "impacts whose restitution does not depend on the speed; permanent indentation"
     status = "verified against its closed forms"
 
     @staticmethod

@@ -90,7 +90,7 @@ def compare(
     members : int
         Number of runs for the bands of each result. 0 turns bands off.
     seed, threads, progress
-        As for `bands`.
+        See `bands`.
 
     Returns
     -------

@@ -130,10 +130,10 @@ def arranged_blocks(
     name : str
         Name of the file.
     title, messages, law, provenance
-        As of the answer.
+        See the attributes of the answer.
     figures : mapping of str to callable
     sentences : iterable of str
-        What was computed, and the result; an empty one is left out.
+        Sentences about the computation and its result. Empty sentences are omitted.
     tables : sequence of Block
     varied : iterable of str
         Keys that a study varies.

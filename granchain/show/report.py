@@ -49,7 +49,7 @@ def report(
     overwrite : bool
         Overwrite an existing report. Other files are never overwritten.
     verify : bool
-        As for `granchain.open`.
+        See `granchain.open`.
 
     Returns
     -------

@@ -540,7 +540,7 @@ class Result(Answer):
         self._begin(case, law, None, (), provenance)
         self.status = Status(status)
         self._state = state if self.status is Status.COMPLETE else None
-        # fast, because a user who has stopped the run waits for the file
+        # fast, because a user who stopped the run waits for the file
         self._packed = self.status is not Status.INTERRUPTED
         self.time_step = float(time_step)
         self.messages = [Message(storable(text), bool(warning)) for text, warning in messages]
@@ -738,7 +738,7 @@ class StoredEnsemble:
     path : str or path
         The file.
     verify : bool
-        As for `granchain.open`.
+        See `granchain.open`.
 
     Attributes
     ----------

@@ -367,7 +367,7 @@ def open_hdf5(
     wanted : str, optional
         Required kind of content. Default: any.
     verify : bool
-        As for `granchain.open`.
+        See `granchain.open`.
     """
     import h5py
 

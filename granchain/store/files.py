@@ -371,12 +371,12 @@ def write_atomically(
     content : bytes
         Content of the file.
     overwrite, marks
-        As for `new_file`.
+        See `new_file`.
 
     Raises
     ------
     FileError
-        As for `new_file`.
+        See `new_file`.
     """
     with new_file(path, overwrite, marks, len(content)) as partial:
         partial.write_bytes(content)

@@ -198,7 +198,7 @@ def run_many(
         Whether to raise the error of the first member that fails. By default, its status and
         message report the error, and the other members run.
     progress : callable, optional
-        As for `evaluate`, but there is no line of text by default.
+        See `evaluate`. By default, no line of text is printed.
     overwrite : bool
         Whether to overwrite an existing file `out` of the same kind.
 

@@ -665,7 +665,7 @@ def compute_alone(
     Parameters
     ----------
     cases, places, measures, store
-        As for `compute_here`.
+        See `compute_here`.
 
     Raises
     ------
