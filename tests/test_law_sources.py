@@ -20,15 +20,15 @@ class Documented:
 
 
 def test_a_docstring_that_python_removed_is_read_from_the_source(monkeypatch):
-    assert law.docstring_of(Documented) == "Text of the source file."
+    assert law.docstring_of(Documented) == "Text from the source file."
     monkeypatch.setattr(Documented, "__doc__", None)
     assert law.docstring_of(Documented) == ""
     removed = SimpleNamespace(flags=SimpleNamespace(optimize=2))
     monkeypatch.setattr(law, "sys", removed)
-    assert law.docstring_of(Documented) == "Text of the source file."
+    assert law.docstring_of(Documented) == "Text from the source file."
     here = sys.modules[__name__]
     monkeypatch.setattr(here, "__doc__", None)
-    assert law.docstring_of(here).startswith("Texts of laws without docstrings")
+    assert law.docstring_of(here).startswith("Source texts of laws without docstrings")
     # without a source file, the law has no text
     assert law.docstring_of(ModuleType("made")) == ""
 
