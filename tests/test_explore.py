@@ -437,3 +437,21 @@ def test_legend_of_lines_is_below_the_plot(name):
     (legend,) = plot.select(Legend)
     assert legend in plot.below and legend not in plot.center
     assert (legend.orientation, legend.ncols) == ("horizontal", 4)
+
+
+def test_a_run_is_shown_in_one_message_so_that_each_plot_is_drawn_once(short_case):
+    from bokeh.document import Document
+    from bokeh.models import InlineStyleSheet
+
+    from granchain.show.page import case_for_page
+    from granchain.show.plots import Plots, plot_data
+
+    plots, document, changes = Plots(InlineStyleSheet(css=""), measured=False), Document(), []
+    for model in (plots.message, *plots.figures.values()):
+        document.add_root(model)
+    results = [gc.run(case_for_page(short_case.replace({"striker.speed": v}))) for v in (1.0, 2.0)]
+    first, second = (plot_data(result, gc.analysis.summary(result), 0) for result in results)
+    plots.show(first)  # the names of the legends are messages of their own
+    document.on_change(changes.append)
+    plots.show(second)
+    assert [change.model for change in changes] == [plots.message]

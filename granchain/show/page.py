@@ -209,6 +209,7 @@ class Page:
             "buttons": self.buttons,
             "contacts": self.contacts,
             "texts": self.texts,
+            "message": self.plots.message,
             **self.plots.figures,
         }
         with document.models.freeze():

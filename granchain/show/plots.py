@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from bokeh.models import (
     ColorBar,
     ColumnDataSource,
+    CustomJS,
     HoverTool,
     InlineStyleSheet,
     Legend,
@@ -40,6 +43,30 @@ REFERENCE_LINE = {"line_dash": "dashed", "line_color": GREY}
 # Height of two rows of a legend below a plot [px].
 LEGEND_HEIGHT = 40
 NO_LINES: dict[str, list[Any]] = {"xs": [], "ys": [], "name": [], "color": []}
+# Plots that also show the run that was kept as a reference.
+REFERENCED = ("forces", "loop", "energy", "peaks")
+# Shows a message. Nothing returns to the server. A magnified axis stays until it is reset.
+SHOW = """const layout = JSON.parse(message.data.layout[0]), numbers = message.data.numbers[0];
+const {Float64NDArray} = Bokeh.require("core/util/ndarray"), local = {sync: false};
+let next = 0;
+function unpacked(value) {
+    if (value?.shape === undefined) return value;
+    const first = next;
+    next += value.shape.reduce((a, b) => a * b, 1);
+    return new Float64NDArray(numbers.slice(first, next), value.shape);
+}
+for (const [name, columns] of Object.entries(layout.sources)) {
+    const pairs = Object.entries(columns).map(([column, values]) => [column, values.map(unpacked)]);
+    sources[name].setv({data: Object.fromEntries(pairs)}, local);
+}
+for (const [name, axes] of Object.entries(layout.ends))
+    for (const [column, [low, high]] of Object.entries(axes)) {
+        const axis = ranges[name][column];
+        const whole = axis.start === axis.reset_start && axis.end === axis.reset_end;
+        const shown = whole ? {start: low, end: high} : {};
+        axis.setv({reset_start: low, reset_end: high, ...shown}, local);
+    }
+mapper.setv({low: layout.colors[0], high: layout.colors[1]}, local)"""
 
 PlotColumns = dict[str, Any]
 
@@ -142,7 +169,7 @@ def plot_data(result: Result, summary: Summary, contact: int) -> dict[str, PlotC
     }
     rows = np.unique(np.linspace(0, result.bead.size - 1, MOST_BODIES).astype(int))
     times = np.unique(np.linspace(0, result.snapshot_time.size - 1, MOST_TIMES).astype(int))
-    velocity = result.velocity[np.ix_(times, rows)].T.astype(np.float32)
+    velocity = result.velocity[np.ix_(times, rows)].T
     data["map"] = {
         "image": [velocity],
         "x": [0.0],
@@ -167,12 +194,9 @@ def rounded_ends(values: Sequence[Any]) -> tuple[float, float]:
     return math.floor((low - margin) / unit) * unit, math.ceil((high + margin) / unit) * unit
 
 
-def show_ends(axis: Range1d, low: float, high: float) -> None:
-    """Show a range, except if the axis is magnified: then, only its reset button does."""
-    magnified = (axis.start, axis.end) != (axis.reset_start, axis.reset_end)
-    axis.update(reset_start=low, reset_end=high)
-    if not magnified:
-        axis.update(start=low, end=high)
+def shape_or_value(value: Any) -> Any:
+    """Return the shape of an array, which a message has among its numbers, or another value."""
+    return {"shape": value.shape} if isinstance(value, np.ndarray) else value
 
 
 class Plots:
@@ -187,24 +211,22 @@ class Plots:
     """
 
     def __init__(self, style: InlineStyleSheet, measured: bool):
-        empty: dict[str, PlotColumns] = {
+        self.columns: dict[str, PlotColumns] = {
             "forces": NO_LINES,
             "loop": NO_LINES,
             "energy": NO_LINES,
             "peaks": {"bead": [], "peak": [], "arrival": []},
-            "map": {"image": [], "x": [], "y": [], "dw": [], "dh": []},
+            "map": {"image": [np.zeros((1, 1))], "x": [0.0], "y": [0.0], "dw": [1.0], "dh": [1.0]},
             "measured": NO_LINES,
         }
-        self.sources = {name: ColumnDataSource(data=data) for name, data in empty.items()}
-        self.references = {
-            name: ColumnDataSource(data=empty[name])
-            for name in ("forces", "loop", "energy", "peaks")
-        }
+        self.columns |= {f"{name} reference": self.columns[name] for name in REFERENCED}
+        self.sources = {name: ColumnDataSource(data=data) for name, data in self.columns.items()}
         # A legend is drawn again when data of its lines change: these have no points.
         self.keys = {name: ColumnDataSource(data=NO_LINES) for name in ("forces", "energy")}
         self.style = style
         self.mapper = LinearColorMapper(palette=Viridis256, low=0.0, high=1.0)
         self.ranges: dict[str, dict[str, Range1d]] = {}
+        self.message = ColumnDataSource(data={"layout": [], "numbers": []})
         self.figures = {
             "map": self._map(),
             "forces": self._lines("forces", "Force at the sensors", "time [\u00b5s]", "force [N]"),
@@ -221,6 +243,18 @@ class Plots:
             self.figures[name].multi_line(
                 "xs", "ys", source=source, line_color="color", legend_field="name"
             )
+        self.message.js_on_change(
+            "data",
+            CustomJS(
+                args={
+                    "message": self.message,
+                    "sources": self.sources,
+                    "ranges": self.ranges,
+                    "mapper": self.mapper,
+                },
+                code=SHOW,
+            ),
+        )
         for plot in self.figures.values():
             for legend in plot.select(Legend):
                 legend.update(
@@ -237,30 +271,39 @@ class Plots:
             plot.height += LEGEND_HEIGHT
 
     def show(self, data: Mapping[str, PlotColumns]) -> None:
-        """Show the data of a run."""
-        image = data["map"]
-        low, high = rounded_ends(image["image"])
-        self.mapper.update(low=low, high=high)
-        show_ends(self.ranges["map"]["x"], 0.0, image["dw"][0])
-        show_ends(self.ranges["map"]["y"], image["y"][0], image["y"][0] + image["dh"][0])
-        for name, columns in data.items():
-            self.sources[name].data = columns
+        """Show data in one message, so that each plot is drawn only once."""
+        self.columns |= data
         for name, source in self.keys.items():
-            names = data[name]["name"]
-            if names != source.data["name"]:
-                no_points: PlotColumns = dict.fromkeys(("xs", "ys"), [[]] * len(names))
-                source.data = {**data[name], **no_points}
-        layers = {name: [self.sources[name], source] for name, source in self.references.items()}
-        layers["forces"].append(self.sources["measured"])
-        for name, sources in layers.items():
-            for column, axis in self.ranges[name].items():
-                values = [value for source in sources for value in source.data[column]]
-                show_ends(axis, *rounded_ends(values))
+            shown = self.columns[name]
+            if shown["name"] != source.data["name"]:
+                source.data = shown | dict.fromkeys(("xs", "ys"), [[]] * len(shown["name"]))
+        values = chain.from_iterable(chain.from_iterable(map(dict.values, data.values())))
+        arrays = [value.ravel() for value in values if isinstance(value, np.ndarray)]
+        layout = {
+            "sources": {
+                name: {column: [*map(shape_or_value, listed)] for column, listed in columns.items()}
+                for name, columns in data.items()
+            },
+            "ends": {name: self._ends(name) for name in self.ranges},
+            "colors": rounded_ends(self.columns["map"]["image"]),
+        }
+        numbers = np.concatenate([np.empty(0), *arrays])
+        self.message.data = {"layout": [json.dumps(layout)], "numbers": [numbers]}
+
+    def _ends(self, name: str) -> dict[str, tuple[float, float]]:
+        """Return the ends of the axes of a plot, which contain the reference as well."""
+        if name == "map":
+            x, y, width, height = (self.columns[name][key][0] for key in ("x", "y", "dw", "dh"))
+            return {"x": (x, x + width), "y": (y, y + height)}
+        layers = [name, f"{name} reference", *(["measured"] if name == "forces" else [])]
+        return {
+            column: rounded_ends([value for key in layers for value in self.columns[key][column]])
+            for column in self.ranges[name]
+        }
 
     def keep(self) -> None:
-        """Show the present run behind later runs."""
-        for name, source in self.references.items():
-            source.data = dict(self.sources[name].data)
+        """Lay the present run under the next ones."""
+        self.show({f"{name} reference": self.columns[name] for name in REFERENCED})
 
     def _figure(self, name: str, title: str, x: str, y: str, columns: Sequence[str]) -> Any:
         """Return an empty figure with a title and axes."""
@@ -282,7 +325,7 @@ class Plots:
     def _lines(self, name: str, title: str, x: str, y: str) -> Any:
         """Return a figure of lines over those of the reference run."""
         plot = self._figure(name, title, x, y, ("xs", "ys"))
-        plot.multi_line("xs", "ys", source=self.references[name], **REFERENCE_LINE)
+        plot.multi_line("xs", "ys", source=self.sources[f"{name} reference"], **REFERENCE_LINE)
         drawn = plot.multi_line(
             "xs", "ys", source=self.sources[name], line_color="color", line_width=1.6
         )
@@ -324,7 +367,7 @@ class Plots:
         for name, color in colors.items():
             axis = {"y_range_name": "arrival"} if name == "arrival" else {}
             look = {"marker": "circle" if name == "peak" else "square", "size": 7, **axis}
-            plot.scatter("bead", name, source=self.references["peaks"], color=GREY, **look)
+            plot.scatter("bead", name, source=self.sources["peaks reference"], color=GREY, **look)
             look["color"] = color
             drawn.append(plot.scatter("bead", name, source=self.sources["peaks"], **look))
             plot.scatter([math.nan], [math.nan], legend_label=name, **look)
