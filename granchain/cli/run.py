@@ -258,8 +258,8 @@ class Progress(ProgressLine):
     interruption : Interruption
     target : Path
         The output file.
-    Whether the progress line is written.
-        Whether there is someone to see it.
+    show_progress : bool
+        Whether the progress line is written.
     title : str
         Title of the case.
     """
