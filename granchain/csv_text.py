@@ -17,12 +17,10 @@ def csv_rows(text: str) -> Iterator[tuple[int, list[str]]]:
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip() or line.startswith("#"):
             continue
-        cells = line.split(",")
-        if '"' in line:
-            try:
-                (cells,) = csv.reader([line], strict=True)
-            except csv.Error:
-                cells = [line]
+        try:
+            (cells,) = csv.reader([line], strict=True)
+        except csv.Error:
+            cells = [line]
         yield number, [cell.strip() for cell in cells]
 
 
