@@ -142,7 +142,18 @@ def bands(
     runs = 1 + n + len(further)
     report = progress_of(progress, "bands")
     evaluation = nominal_and_members(uncertain_case, threads, report_from(report, 0, runs))
-    attributes = attributes_of_bands(uncertain_case, evaluation, runs)
+    attributes = study_attributes(
+        "bands",
+        uncertain_case.case.title or "untitled case",
+        uncertain_case.case.law.split(", "),
+        notes_of_bands(evaluation),
+        uncertain_case.case,
+        status=text_of_statuses(evaluation.status[1:]),
+        n=n,
+        seed=seed,
+        runs=runs,
+        tolerance_json=canonical(dict(uncertain_case.tolerance)),
+    )
     variables = band_variables(uncertain_case, evaluation, levels)
     if sensitivity:
         count = report_from(report, 1 + n, runs)
@@ -467,24 +478,6 @@ def quantiles_over(values: np.ndarray, quantiles: Sequence[float] | np.ndarray) 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         return np.nanquantile(values, quantiles, axis=0)
-
-
-def attributes_of_bands(
-    uncertain_case: Uncertain, evaluation: Evaluation, runs: int
-) -> dict[str, Any]:
-    """Return the attributes of the bands: title, settings, status, and provenance."""
-    return study_attributes(
-        "bands",
-        uncertain_case.case.title or "untitled case",
-        uncertain_case.case.law.split(", "),
-        notes_of_bands(evaluation),
-        uncertain_case.case,
-        status=text_of_statuses(evaluation.status[1:]),
-        n=uncertain_case.n,
-        seed=uncertain_case.seed,
-        runs=runs,
-        tolerance_json=canonical(dict(uncertain_case.tolerance)),
-    )
 
 
 # --------------------------------------------------------------------------------------------------
