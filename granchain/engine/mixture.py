@@ -110,11 +110,6 @@ def models_of(model: Model) -> tuple[Model, ...]:
     return getattr(model.law, "models", (model,))
 
 
-def coefficient_rows(model: Model, mixed: Model) -> np.ndarray:
-    """Return the rows of the mixture's coefficients that belong to one of its models."""
-    return np.array([mixed.coefficient(quantity.name) for quantity in model.coefficients])
-
-
 def run_ends(which: np.ndarray) -> np.ndarray:
     """Return the end of the run of each contact, from the laws of the contacts.
 

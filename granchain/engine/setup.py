@@ -32,13 +32,7 @@ from granchain.contact.law import OPEN, SPEED_NODES, ContactLaw
 from granchain.contact.law_record import CARRIED, LawRecord
 from granchain.contact.model import Model
 from granchain.contact.pair import Pair
-from granchain.engine.mixture import (
-    coefficient_rows,
-    mixed_model,
-    models_of,
-    shared_models,
-    with_copies,
-)
+from granchain.engine.mixture import mixed_model, models_of, shared_models, with_copies
 from granchain.errors import CaseError, LawError, finite_force
 from granchain.jit.accessors import gatherer, store_rows
 from granchain.jit.compile import compiled, frozen, rows
@@ -254,7 +248,8 @@ def _table_of_rows(
             # A mixture: the first coefficient of a contact is the index of its law.
             present = chain_columns.start + np.flatnonzero(group.selected)
             table[0, present] = models.index(group.model)
-            table[np.ix_(coefficient_rows(group.model, model), present)] = coefficients(
+            of_law = [model.coefficient(quantity.name) for quantity in group.model.coefficients]
+            table[np.ix_(of_law, present)] = coefficients(
                 group.model, group.pair, group.inputs, row.limits[group.selected]
             )
     sizes = [block[0, group.selected].size for block, group in together]
