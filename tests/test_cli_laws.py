@@ -138,6 +138,12 @@ def test_a_problem_of_a_law_is_told_and_ends_in_exit_5(here, obeyed):
     assert "Problem: wrong: the force is not finite (nan)" in said.out
 
 
+def test_the_schema_of_case_files_contains_the_law_of_a_file(here, obeyed):
+    (here / "wrong.py").write_text(WRONG_LAW)
+    schema = json.loads(obeyed("cases", "--schema", "--law-module", "wrong.py").out)
+    assert "wrong" in json.dumps(schema["$defs"])
+
+
 def test_an_impact_is_that_of_python_and_its_pair_is_told(capsys):
     command = ("impact", "flores,ma-liu", "--speed", "1.77", "--set", "restitution=0.7", *MA_LIU)
     given = facts(capsys, *command)

@@ -68,8 +68,10 @@ def cases(
             "--schema", help="Print the JSON schema of a case file, for completion in an editor."
         ),
     ] = False,
+    law_module: LawModuleOption = None,
 ) -> None:
     """List the built-in cases, or print one of them, or the keys of a case file."""
+    load_laws(law_module)
     from granchain.case import case_names, load_case, mechanism_names
     from granchain.case.document import KEY_TABLES, PUBLISHED, case_files, key_rows
     from granchain.mechanisms.case import load_mechanism
