@@ -443,7 +443,7 @@ class Masses:
         return force
 
 
-# Cached properties of masses; none depends on the velocities.
+# Cached properties of masses, which do not depend on the velocities.
 KNOWN_OF_MASSES = {
     name for name, attribute in vars(Masses).items() if isinstance(attribute, cached_property)
 }
@@ -521,8 +521,8 @@ class Chain(Masses):
             "effective_modulus": 1.0 / (compliance[left] + compliance[right]),
             "effective_mass": 1.0 / (1.0 / mass_1 + 1.0 / mass_2),
         }
-        # Between different materials, the yield stress, the hardness, and other constants are those
-        # of the body with the smaller yield stress.
+        # Between different materials, the contact has the yield stress, the hardness, and the other
+        # constants of the body with the smaller yield stress.
         yields = np.array(
             [np.inf if kind.yield_stress is None else kind.yield_stress for kind in kinds]
         )

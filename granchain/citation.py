@@ -165,7 +165,7 @@ def laws_in(contact: Mapping[str, Any]) -> list[str]:
     names = [str(contact["law"])] if isinstance(contact.get("law"), str) else []
     for value in contact.values():
         for table in value if isinstance(value, list | tuple) else (value,):
-            # The table may be validated, or as it was written.
+            # The table may be validated, or still be as the author wrote it.
             names += laws_in(dict(table)) if isinstance(table, (Mapping, BaseModel)) else []
     return list(dict.fromkeys(names))
 
@@ -185,7 +185,7 @@ def _package(version: str) -> BibliographyEntry:
 def works_of(source: Source) -> list[BibliographyEntry]:
     """Return the works of a source; a separate DOI belongs to the first work without one."""
     named = [text.strip() for text in source.text.split(";") if text.strip()]
-    # Text without a year, such as the name of a model, is ignored if there are works.
+    # If the source names works, text without a year, such as the name of a model, is ignored.
     works = [text for text in named if _WORK.fullmatch(text)] or named
     listed = {entry.fields.get("doi") for entry in references().values()}
     dois = [doi for doi in map(str.strip, source.doi.split(";")) if doi and doi not in listed]

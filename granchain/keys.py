@@ -158,11 +158,12 @@ def above(key: str) -> list[str]:
 _NUMBER_PATTERN = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?"
 _UNIT_FACTOR = r"[A-Za-zµμ]+(?:\^-?[0-9](?:\.[0-9]{1,2})?)?"
 WITH_UNIT = re.compile(rf"({_NUMBER_PATTERN}) ?({_UNIT_FACTOR}(?:[*/]{_UNIT_FACTOR}){{0,4}})")
-# Megametres and gigaseconds: the user probably meant a small prefix.
+# With megametres or gigaseconds, the user probably meant a small prefix.
 _GIANT = re.compile(r"(?<![A-Za-zµμ])([MGTPEZY])([msg])(?![A-Za-zµμ])")
 
 
-# Number with a unit, for the error of a key with an unreadable one, by the unit of the key.
+# Number with a unit, for the error message about a key whose unit is unreadable, by the unit of the
+# key.
 EXAMPLES = {
     "m": "2.38 mm", "s": "5 us", "kg": "3 g", "Pa": "200 GPa", "kg/m^3": "7.8 g/cm^3",
     "m/s": "30 cm/s", "N/m": "2 kN/mm", "Hz": "7 kHz", "m^2": "3 cm^2", "m/s^2": "9.81 m/s^2",

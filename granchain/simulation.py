@@ -1166,7 +1166,7 @@ def result_and_problem(
             f"limit at the start was {step.limit:.4g} s."
         )
         problem = "\n".join([stopped, *map(str, messages)])
-    elif not residual <= bound:  # NaN too
+    elif not residual <= bound:  # nan is not below the bound either
         status = Status.LEDGER_OPEN
         problem = (
             f"energy: the balance error is {residual:.3g} of the energy supplied. The bound is "

@@ -651,7 +651,7 @@ class ContactRecord:
         """
         parts = [np.gradient(self.overlap[: self.close], dt)]
         if self.steps.size > self.close:
-            # starts at the last close sample, so that each sample has neighbours
+            # starts at the last sample before the stride, so that each sample has neighbours
             parts.append(
                 np.gradient(self.overlap[self.close - 1 :], dt * self.steps[self.close - 1 :])[1:]
             )

@@ -25,11 +25,11 @@ from granchain.store import Answer, Label, Result
 # Steps in units of the case's step: with twice the step, or without it if twice the step is outside
 # the tested range.
 AROUND, BELOW = (2.0, 1.0, 0.5), (1.0, 0.5, 0.25)
-# If these steps do not confirm the order, one more step is used, in units of the finest. With each
-# step, a kink of the force has another position within its step, so the factor of an error of order
-# two scatters. For the built-in steel-chain, sets of three steps, each half of the previous one,
-# from 4 to 1/8 automatic steps, show the orders 0.80, 2.83, 1.15, and 3.48. The four steps from 2
-# to 1/4 show 1.99.
+# If these steps do not confirm the order, one more step is used, in units of the finest step. The
+# position of a kink of the force within its step is different for each step, so that the factor of
+# an error of order two scatters. For the built-in steel-chain, sets of three steps, each half of
+# the previous one, from 4 to 1/8 automatic steps, give the orders 0.80, 2.83, 1.15, and 3.48. A fit
+# to the four steps from 2 to 1/4 automatic steps gives 1.99.
 FOURTH = 0.5
 # The order of every law is tested up to this many automatic steps. No larger step is recommended.
 TESTED = 10.0
@@ -136,8 +136,8 @@ class Verification(Answer):
         Steps, each half of the previous one [s], and the largest energy-balance error at each step,
         divided by the energy supplied. The latter is nan if no energy is supplied.
     sensor_bead, peak, peak_error, peak_sampling, arrival, arrival_error, arrival_sampling : array
-        First pulse at each sensor whose first pulse is in the run, with the error bars of step and
-        samples.
+        First pulse at each sensor that it passes during the run, with error bars for the time step
+        and for the sampling.
     """
 
     labels: ClassVar = {
@@ -171,7 +171,7 @@ class Verification(Answer):
 
     @property
     def residuals(self) -> tuple[float, ...]:
-        """Error of the energy balance at each step, of the energy supplied."""
+        """Error of the energy balance at each step, divided by the energy supplied."""
         return tuple(self.residual.tolist())
 
     @property
@@ -328,7 +328,7 @@ def order_of_motion(results: list[Result]) -> float:
     It is the slope of the differences between consecutive steps versus the step.
     """
     n = min(len(result.velocity) for result in results)
-    # the last time is the end of the run, which not all steps reach
+    # the last time is the end of the run, and not all steps divide it
     motions = [result.velocity[: n - 1] for result in results]
     differences = [
         float(np.sqrt(np.mean((motion - finer_motion) ** 2)))

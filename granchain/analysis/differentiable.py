@@ -79,7 +79,7 @@ def smooth_top(force: np.ndarray, top: int) -> float:
     values = force[top - 3 : top + 4] if top >= 3 else force[:0]
     if values.size < 7:
         return float(force[top])
-    # derivatives by five values, of the fourth order: Abramowitz and Stegun 1964, table 25.2
+    # derivatives of fourth order from five values: Abramowitz and Stegun 1964, table 25.2
     slope = (values[:-4] - 8.0 * values[1:-3] + 8.0 * values[3:-1] - values[4:]) / 12.0
     curve = CubicHermiteSpline([-1.0, 0.0, 1.0], values[2:5], slope)
     return float(np.nanmax([force[top], *curve(curve.derivative().roots(extrapolate=False))]))
@@ -97,7 +97,7 @@ def transmitted_momentum(result: Result) -> float:
 
     The only sensor is at the last bead, and there is a snapshot every `BETWEEN_SNAPSHOTS` steps.
     """
-    # the sensor force is the mean of two contact forces, of which the bead has only the left one
+    # the sensor force is the mean of two contact forces, and the bead has only the left contact
     force = 2.0 * result.sensor_force[:, 0]
     above = force - static_force(force)
     stop = int(first_pulse(result.time, above).end[0])

@@ -166,7 +166,7 @@ class MovingEnergy(NamedTuple):
 def moving_energy(result: Result) -> MovingEnergy:
     """Return the energy balance relative to the static state.
 
-    The static work is separate.
+    The work of the static loads is a separate part of the result.
 
     A contact with the static force F0 that moves by d stores F0 d and returns it. For a weak wave
     this is much more than the energy of the wave, which is proportional to d^2.

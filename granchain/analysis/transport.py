@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 # differ by 0.001 in an elastic chain, by 0.050 in a dimer, and by 0.26 in a chain with 5 % taper
 # (measured).
 UNIFORM_SPEED = 0.1
-# Maximum number of positions whose slopes are computed. From more positions, evenly spaced ones are
-# selected. Our choice: a figure shows as many.
+# Maximum number of positions whose slopes are computed. Of more positions, evenly spaced ones are
+# selected. Our choice: a figure shows this number.
 MOST_ARRIVALS = 300
 
 
@@ -41,7 +41,7 @@ def wave_speed(position: ArrayLike, arrival: ArrayLike) -> float:
         return math.nan
     x, t = x - x.mean(), t - t.mean()
     spread, slope = float(x @ x), float(x @ t)
-    # rounding error of a sum that is zero
+    # a sum that is zero except for rounding
     tiny = 1e-12 * math.sqrt(spread * float(t @ t))
     return spread / slope if abs(slope) > tiny else math.nan
 
@@ -62,7 +62,7 @@ def wave_speeds(position: np.ndarray, arrival: np.ndarray, width: np.ndarray) ->
     x, t = (values - values.mean(axis=1, keepdims=True) for values in (position, arrival))
     spread, slope = np.vecdot(x, x), np.vecdot(x, t)
     with np.errstate(all="ignore"):
-        # as in `wave_speed`, with all sensors
+        # for all sensors, as in `wave_speed`
         steep = np.abs(slope) > 1e-12 * np.sqrt(spread * np.vecdot(t, t))
         speeds = np.where(one_wave & steep, spread / slope, math.nan)
     for run in np.flatnonzero(~one_wave).tolist():
@@ -151,7 +151,7 @@ def out_of_order(
     order = finite[np.argsort(x[finite], kind="stable")]
     widths = np.nan_to_num(np.broadcast_to(np.asarray(width, dtype=float), x.shape))
     t, spared = t[order], widths[order]
-    # towards larger positions, and towards smaller ones
+    # for positions in increasing order, and in decreasing order
     latest = np.maximum.accumulate(t), np.maximum.accumulate(t[::-1])[::-1]
     backward = [passed - t - spared for passed in latest]
     if min(float(back.max()) for back in backward) <= 0.0:

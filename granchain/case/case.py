@@ -103,9 +103,9 @@ class CheckedCase(Table):
     `toml` text.
     """
 
-    # Keys that determine each other: a change of one removes the other.
+    # Keys that exclude each other: if one is changed, the other is removed.
     alternatives: ClassVar[Mapping[str, str]] = {}
-    # Labels of the numbers that `measure` reads from a result, of cases that run alone.
+    # Labels of the numbers that `measure` reads from a result, for cases that run alone.
     measured: ClassVar[Mapping[str, Any]] = {}
 
     # Tables as the author gave them, with the content of files that they name.
@@ -312,7 +312,7 @@ class CheckedCase(Table):
 
     def plain(self) -> dict[str, Any]:
         """Return all tables as plain data, without None."""
-        # a material is not the table that it is read from
+        # a material differs from the table from which it is read
         return self.model_dump(mode="json", exclude_none=True, warnings=False)
 
 
@@ -424,7 +424,7 @@ class Case(CheckedCase):
         states = 1 if self.stored_state is None else 2
         history = 0 if law is None else len(law.history)
         each = PER_BODY + history + states * (PER_STATE + history)
-        # one contact more than bodies, between two walls
+        # there is one contact more than bodies if there are two walls
         return sum(size for size, *_ in sizes(tables)[1:]) + 8.0 * each * (bodies_in(tables) + 1)
 
     def bodies(self) -> dict[str, Any]:
@@ -562,8 +562,9 @@ class Case(CheckedCase):
     def driven(self, where: str, own_clock: bool = False) -> Drive:
         """Return a drive versus time, by its key, such as "ends.left" or "drive.0".
 
-        A signal has the exact slopes of its closed form. Time 0 is the start of the drive.
-        With `own_clock` it is the start of this run, which is later if the drive resumes.
+        A signal has the exact slopes of its closed form. Time 0 is the start of the drive. With
+        `own_clock`, time 0 is the start of this run, which is later than the start of a drive that
+        continues.
         """
         if own_clock:
             drive = self.driven(where)

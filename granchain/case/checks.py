@@ -66,8 +66,9 @@ MOST_LABELS = 1_000_000
 # Variables of each body or contact in an output file, without the history of the law; a test
 # counts them.
 PER_BODY = 16
-# Numbers per body in the final state, without the history: four of the body, the overlap at zero,
-# six of the contact, its index in the list of contacts with an event, four corrections.
+# Numbers per body in the final state, without the history: four of the body, the overlap at zero
+# displacement, six of the contact, its index in the list of contacts with an event, and four
+# corrections.
 PER_STATE = 16
 
 FACTORS = ("radius_factor", "mass_factor", "modulus_factor")

@@ -378,7 +378,7 @@ def keys_that_differ(
         Completed tables of each case.
     """
     completed = list(completed)
-    # each key once, however many cases have it
+    # each key is listed once, for any number of cases
     keys = dict.fromkeys(name for tables in documents for name, _ in flattened(tables))
     names = dict.fromkeys(_comparable(name, completed) for name in keys)
     columns = {name: [entry_at(tables, name)[0] for tables in completed] for name in names}

@@ -73,7 +73,7 @@ def _schema_of_key(name: str, entry: dict[str, Any]) -> dict[str, Any]:
     if about["choices"] and not any("enum" in form for form in forms):
         forms.append({"enum": about["choices"]})
     if name == "resonator":
-        # a single table, too
+        # a single table is allowed, too
         forms += [form["items"] for form in forms if "items" in form]
     if '"all"' in about["allowed"]:
         forms.append({"type": "string"})

@@ -41,7 +41,7 @@ def highest(end: Any) -> float:
     The derivative is at most (2 pi F)^4 times the amplitude.
     """
     if end.signal == "pulse":
-        # Half a period; for a gaussian 3^(1/4)/(2 pi) = 0.2095 of the inverse standard deviation.
+        # Half a period. For a gaussian, 3^(1/4)/(2 pi) = 0.2095 divided by the standard deviation.
         return (
             0.5 / end.duration
             if end.shape == "half-sine"

@@ -536,7 +536,7 @@ class DriveTable(Table):
     shape: PulseShape | None = choice("the shape of a pulse", get_args(PulseShape), None)
 
 
-# "from" is a keyword of Python, so a class statement cannot declare it.
+# "from" is a keyword of Python, so that a class statement cannot declare it.
 _FROM: Any = {
     "from": (float | None, number_key("Hz", "the first frequency of a chirp", None, low=0.0))
 }
@@ -639,7 +639,7 @@ def _kind_of_end(value: Any) -> str:
     tables = (DRIVE_TABLE, MassEndTable, PlateEndTable, RodEndTable, ModesEndTable)
     table_with = {name: table for table in tables for name in table.model_fields}
     names = [name for name in value if name in table_with]
-    # a misspelt key means the table of the key that is most similar to it
+    # a misspelt key selects the table of the most similar key
     similar = [] if names else [nearest(str(name), table_with) for name in value]
     first = "drive" if "drive" in names else next(filter(None, names + similar), "drive")
     return table_with[first].__name__
@@ -664,7 +664,7 @@ _END_WORDS = (("free", "wall", "rigid"), "free", _TABLES)
 class EndsTable(Table):
     """The two ends of the chain."""
 
-    # an end is plain data without the function that tells its kinds apart
+    # without the function that distinguishes its forms, an end is plain data
     left: SerializeAsAny[EndKey] = choice("the left end", *_END_WORDS)
     right: SerializeAsAny[EndKey] = choice("the right end", *_END_WORDS)
     left_material: MaterialKey | None = material_of("the left wall")

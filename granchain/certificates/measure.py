@@ -80,7 +80,7 @@ class Certificate(Answer):
     created_as_printed : float
         The created energy without the energy correction. nan for a law without this correction.
     falls : float
-        Largest fall of the loss with increasing maximum overlap, relative to the work. If
+        Largest decrease of the loss with increasing maximum overlap, relative to the work. If
         admissible, it is at most rounding.
     onset : float
         Force to which a contact jumps at its onset [N], if the damping does not begin at zero. The

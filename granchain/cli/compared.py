@@ -10,7 +10,7 @@ from granchain.markup import Grid
 from granchain.measured import IN_BAND, Agreement, Comparison, ResultAgreement, SensorAgreement
 from granchain.show.blocks import Block, Paragraph, number_grid, number_text, time_text
 
-# Factor and title of a table.
+# Factor and title of the table of each number.
 COMPARED_NUMBERS = {
     "peak": (1.0, "Peak force [N]"),
     "arrival": (1e6, "Arrival [us]"),

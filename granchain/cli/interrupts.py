@@ -71,7 +71,7 @@ def end(number: int, sentence: str = "interrupted") -> NoReturn:
     Incomplete files are removed, and complete files stay.
     """
     handle(signal.SIG_IGN)
-    # These modules may be partly imported, or not at all.
+    # The import of these modules may be incomplete.
     getattr(sys.modules.get("granchain.store.files"), "give_up", int)()
     for child in getattr(sys.modules.get("multiprocessing"), "active_children", list)():
         child.kill()

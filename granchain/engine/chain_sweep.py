@@ -143,7 +143,8 @@ def by_law(step: ContactStep, taking: Callable) -> Callable:
     step : ContactStep
     taking : callable
         (reader of the coefficients, whether losses are summed) -> function with the arguments
-        above. It returns a count, and one more than the last contact that was counted.
+        above. The function returns the number of counted contacts, and the index after the last of
+        them.
     """
     features = step.features
     mixed = taking(step.coefficients_at, features.ledger)

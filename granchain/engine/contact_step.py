@@ -136,7 +136,8 @@ def features_of(model: Model, recording: Recording, chain: Masses | None = None)
 PROBE_FRACTION = 2.0**-10
 
 # Jump of the force in a step: whether there is one, the fraction of the step after the jump, the
-# force before and after it, whether it moves the bodies, and the jump of the force's growth [N/s].
+# force before the jump and after it, whether the jump moves the bodies, and the jump of the time
+# derivative of the force [N/s].
 NO_LEAP = (False, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
@@ -436,12 +437,12 @@ def jumps_inside(law: Functions, features: Features) -> Callable:
             return NO_LEAP, NO_LEAP, 0.0, 0.0
         closing = 1.0 if d > before else -1.0
         near, far = jump_overlap * (1.0 - closing * ASIDE), jump_overlap * (1.0 + closing * ASIDE)
-        # theta, the fraction of the step after the jump, on the parabola of the step: d - theta dt
-        # r + (theta dt)^2 acceleration/2 is the overlap of the jump, and `before` at theta = 1.
+        # theta is the fraction of the step after the jump. On the parabola of the step, d - theta
+        # dt r + (theta dt)^2 acceleration/2 is the overlap of the jump, and `before` for theta = 1.
         # Without a rate, a straight line replaces the parabola.
         slowest = r + closing * math.sqrt(max(r * r - 2.0 * (d - jump_overlap) * acceleration, 0.0))
         behind = min(2.0 * (d - jump_overlap) / (dt * slowest), 1.0) if slowest != 0.0 else 0.0
-        # rate at the jump, without the growth of the force since the previous step
+        # rate at the jump, without the change of the force since the previous step
         rate = r - behind * dt * acceleration
         near_force = passed(near, rate, c, h)
         if RATE:
@@ -457,7 +458,7 @@ def jumps_inside(law: Functions, features: Features) -> Callable:
             return (True, behind, near_force, far_force, 0.0, 0.0), NO_LEAP, 0.0, 0.0
         acceleration_after = acceleration - push * (far_force - near_force)
         probe_time = PROBE_FRACTION * dt
-        # states a short time before and after the jump
+        # states shortly before and after the jump
         d_before, r_before = near - probe_time * rate, rate - probe_time * acceleration
         d_after, r_after = far + probe_time * rate, rate + probe_time * acceleration_after
         growth_after, growth_before = (
@@ -475,7 +476,7 @@ def jumps_inside(law: Functions, features: Features) -> Callable:
             )  # fmt: skip
         viscous = clamp = 0.0
         if LEDGER:
-            # The powers of the parts also jump, and are integrated like the force (see
+            # The powers of the parts jump, too. They are integrated like the force (see
             # `moved_by_jump`).
             weight, growing = (
                 dt * (behind - 0.5),

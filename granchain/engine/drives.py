@@ -38,7 +38,7 @@ def drive_at(knots, spline, t):
     return value, (3.0 * spline[0, low] * x + 2.0 * spline[1, low]) * x + spline[2, low]
 
 
-# No jump of the speed of a drive in a step; see `jump_of_speed`.
+# The speed of the drive does not jump in this step; see `jump_of_speed`.
 NO_JUMP = (False, 0.0, 0.0)
 
 

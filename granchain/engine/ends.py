@@ -24,8 +24,8 @@ from granchain.contact import elementary
 from granchain.engine.contact_step import ContactStep
 from granchain.jit.compile import shared
 
-# Largest number of iterations of the force of a wall without mass, and its relative error: some
-# roundings. A nearly linear equation takes three to five.
+# Largest number of iterations for the force of a wall without mass, and the accepted relative
+# error, which is a few rounding errors. A nearly linear equation takes three to five iterations.
 MOST_ITERATIONS, ROUNDING = 60, 2.0**-50
 LOG_2 = math.log(2.0)
 
@@ -123,7 +123,7 @@ def settling(step: ContactStep) -> Callable:
         if high == 0.0:
             return 0.0
         size, above = abs(high), high
-        # residuals at both ends
+        # residuals at both ends of the interval
         x = high * soft
         below = recorded(d - lag * x, half - slow * x, r - x, dt, ck, hk) - high
         if below * above >= 0.0:
@@ -161,7 +161,7 @@ def settling(step: ContactStep) -> Callable:
         lag, slow, half = half_dt, 0.5, toward - (passed - before) / dt
         if speed_before == 0.0 and 0.0 < d < dt * toward:
             theta = d / (dt * toward)
-            # F ~ d^a: the wall has moved by theta dt/(1 + a) F/Z
+            # for F ~ d^a, the wall has moved by theta dt/(1 + a) F/Z
             whole = recorded(d, half, r, dt, ck, hk)
             half_force = recorded(0.5 * d, half, r, dt, ck, hk)
             positive = whole > 0.0 and half_force > 0.0
@@ -173,7 +173,7 @@ def settling(step: ContactStep) -> Callable:
         f = solve(d, half, r, slow, lag, soft, dt, ck, hk)
         x = passed + lag * f * soft
         if f == 0.0 and d - dt * (0.5 * speed_before) <= 0.0:
-            # the contact has opened: before, the wall moved with the previous velocity
+            # the contact has opened; before this step, the wall moved with the previous velocity
             x = before + dt * speed_before
             half = toward - speed_before
         else:

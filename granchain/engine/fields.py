@@ -143,7 +143,7 @@ EVENT = (
     ),
 )
 
-# For laws whose force jumps: records at a jump, and at the step after it, are corrected.
+# For laws whose force jumps: records at a jump, and at the next step, are corrected.
 CORRECTION = (
     Field(
         "excess",
@@ -328,7 +328,7 @@ def record_type(fields: tuple[Field, ...]) -> np.dtype:
 
 
 CLOCK = record_type(RUN)
-# Rows that the sweeps take, as separate arrays.
+# Rows that are passed to the sweeps as separate arrays.
 SweptBodies = named_tuple_of("SweptBodies", tuple(field for field in BODY if field.swept))
 SweptContacts = named_tuple_of("SweptContacts", tuple(field for field in CONTACT if field.swept))
 swept_bodies, swept_contacts = arrays_as(SweptBodies), arrays_as(SweptContacts)

@@ -10,7 +10,7 @@ from granchain.chain import Masses
 from granchain.engine.fields import Field, named_tuple_of
 from granchain.engine.timestep import TimeStep
 
-# Entries of the energy balance of a run, if no interval is given.
+# Number of entries of the energy balance of a run, if no interval is given.
 ENERGY_ENTRIES = 200
 # Energies of an entry, in the order of `account`.
 ENERGY = (

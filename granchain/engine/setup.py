@@ -39,7 +39,7 @@ from granchain.jit.compile import compiled, frozen, rows
 from granchain.jit.reach import Reach
 from granchain.jit.syntax import code_by_syntax
 
-# All contacts of a chain.
+# Contacts of a complete chain.
 ALL_CONTACTS: Any = slice(None)
 
 
@@ -270,8 +270,8 @@ def _table_of_rows(
 # published law (Jackson-Green, 1.9 to 1.922 critical overlaps) spans log10(1.922/1.9) = 0.005
 # decades, which is five points.
 GUARD_POINTS = 1000
-# Minimum overlap of the search, relative to the maximum: a law may yield at the first contact. If
-# the yield pressure is at least 1e-6 of the modulus, the yield overlap is above it: d_y/R = pi^2
+# Smallest overlap of the search, relative to the largest. A law may yield at the first contact, but
+# if the yield pressure is at least 1e-6 of the modulus, its yield overlap is larger: d_y/R = pi^2
 # (p_y/(2 E))^2.
 GUARD_REACH = 1e-12
 # Number of points whose losses are computed together, in vectors.
@@ -387,7 +387,8 @@ def _in_one_call(
     The kinds of contact of all shares are the columns of one call, one share after the other. An
     input is an array over these columns if it differs between the shares.
     """
-    # of each pair and number of contacts: the quantities of its kinds, and the kind of each contact
+    # for each pair and number of contacts: the quantities of the kinds of contact, and the kind of
+    # each contact
     kinds: dict[tuple[int, int], tuple[np.ndarray, np.ndarray]] = {}
     for pair, _, size in shares:
         if (id(pair), size) not in kinds:
@@ -525,13 +526,13 @@ def _guard_scan(model: Model) -> Callable:
                         if n_windows <= GUARD_WINDOWS:
                             out[3 * n_windows - 2, k] = high
                         best = max(best, lost)
-                # larger than the rounding error of a difference of two energies near U
+                # a difference of two energies near U that exceeds its rounding error
                 elif lost < best and lost < best - 1e-14 * loading_work(s, ck):
-                    # The maximum loss lies between the point before the last and this one.
+                    # The largest loss is between the second-last point and this one.
                     low = largest_between(before, s, ck)
                     if loss(low, ck) < best:
-                        # The loss jumps. Find the last overlap between the last point and this one
-                        # at which it has not decreased yet.
+                        # The loss jumps. Find the largest overlap between the last point and this
+                        # one up to which it has not decreased.
                         low, _ = halved(here, s, best, ck, False)
                     best = max(best, loss(low, ck))
                     inside = True

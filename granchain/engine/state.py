@@ -285,7 +285,7 @@ class State:
         for wall in (0, self.chain.n_bodies + 1):
             modes = self._end_rows.start + np.flatnonzero(self.chain.end_elements.body + 1 == wall)
             for name in STARTED_BODIES if rows.mass[modes].any() else ():
-                # in the order of the loop
+                # in the order in which the loop sums them
                 getattr(self.bodies, name)[wall] = sum(getattr(rows, name)[modes].tolist())
 
     def keep(self) -> None:
@@ -473,7 +473,7 @@ class Memory:
         for position, state in enumerate(states):
             state.live_in(self, position)
 
-        # each with the axes (states, columns)
+        # each array has the axes (states, columns)
         bodies = fields.BodyRows(*self.tables.bodies.swapaxes(0, 1))
         contacts = fields.ContactRows(*self.tables.contacts.swapaxes(0, 1))
         inside, within = np.s_[:, 1 : n + 1], np.s_[:, : n + 1]

@@ -83,7 +83,7 @@ class TileStepper:
         def advance() -> None:
             try:
                 ended.append(self._advance(steps, looks))
-            except BaseException as error:  # the waiting thread raises it again
+            except BaseException as error:  # the waiting thread raises the error again
                 ended.append(error)
 
         # Only the main thread receives signals, and it only waits.

@@ -30,7 +30,7 @@ from granchain.engine.setup import (
 from granchain.errors import CaseError
 from granchain.jit.accessors import gatherer
 
-# Default step: the largest energy balance error is then near 1e-5 of the energy supplied.
+# Default step: the largest residual of the energy balance is then near 1e-5 of the energy supplied.
 AUTO_OMEGA, AUTO_GAMMA = 0.01, 0.05
 # Factor of the fast step for studies: five times as long; peaks change by at most 0.1 %.
 FAST = 5.0
@@ -178,7 +178,7 @@ def bounds_on(rows: Sequence[Masses], slopes: np.ndarray) -> list[tuple]:
     for m, row in enumerate(rows):
         for side, end in ((0, row.left), (-1, row.right)):
             if end.is_compliant:
-                # counted for the body next to the end
+                # the wall counts for the body next to the end
                 bounds = bounds_of_end(end, *slopes[m, :2, side])
                 for column, bound in zip((omega2, gammas, rates), bounds, strict=True):
                     column[m, side] = max(column[m, side], bound)
@@ -282,7 +282,7 @@ def energy_and_force(run: Planned, energy: float) -> tuple[float, float]:
     chain, contacts = run.masses, run.contacts
     stored = 0.0
     if chain.is_displaced:
-        # work from the static overlap of each contact to its initial overlap, less that of the
+        # work from the static overlap of each contact to its initial overlap, minus the work of the
         # static force
         begin = chain.first_overlaps(contacts.overlaps)
         to = np.vstack([contacts.overlaps, np.maximum(begin, 0.0), begin])
@@ -298,7 +298,7 @@ def energy_and_force(run: Planned, energy: float) -> tuple[float, float]:
         assert end.time is not None and end.value is not None
         if end.kind == "displacement":
             speed = float(np.abs(np.diff(end.value) / np.diff(end.time)).max())
-            # bodies next to the driven one
+            # the bodies next to the driven one
             neighbours = [
                 body for body in (driven_body - 2, driven_body) if 0 <= body < chain.n_bodies
             ]

@@ -197,7 +197,7 @@ def first_pulses(result: Result) -> tuple[list[SensorPulse], list[str]]:
     most = max((pulse.peak for pulse in pulses), default=0.0)
     omitted: dict[str, list[str]] = {}
     for pulse in pulses:
-        # The force of a sensor is the mean of its two contacts.
+        # The force of a sensor bead is the mean of its two contact forces.
         why = "" if {pulse.bead - 1, pulse.bead} <= contacts else "only one contact"
         if pulse.merged:
             why = "merged"
@@ -358,8 +358,8 @@ def bead_velocities(
     result : Result
         Result with snapshots.
     beads : sequence of int, or int, optional
-        Labels of the beads, or the number of evenly spaced ones. By default ten of the striker and
-        the sensors, or of all beads if there are no sensors.
+        Labels of the beads, or the number of evenly spaced beads. By default, the figure shows ten
+        bodies of the striker and the sensors, or of all beads if there are no sensors.
     ax : Axes, optional
         Matplotlib axes to draw into.
     style : optional
@@ -439,7 +439,7 @@ def space_time(result: Result, *, ax: Any = None, style: Any = SHEET) -> Figure:
     scale = "square-root colours"
     colours, extend = rcParams["image.cmap"], "min" if np.nanmin(values) < 0.0 else "neither"
     if np.nanmin(values) < -0.1 * top:
-        # Both signs occur; white is rest.
+        # Velocities have both signs, and rest is white.
         norm = AsinhNorm(LINEAR * top, -top, top)
         colours, extend, scale = "RdBu_r", "neither", "asinh colours"
     mesh = axes.pcolormesh(
@@ -494,16 +494,16 @@ def hysteresis(
     """Plot force versus overlap of contacts.
 
     Lines are solid for loading and dashed for unloading, with a mark at the residual overlap. The
-    contacts of a single result have the colours of a sequential map. Each law of several results
-    has a colour, and their contacts are paler one after the other.
+    contacts of a single result have the colours of a sequential map. With several results, each law
+    has a colour, which is paler for each further contact.
 
     Parameters
     ----------
     *results : Result
         One or more results with contacts.
     contacts : sequence of int, or int, optional
-        Labels of the contacts, or the number of evenly spaced ones. By default at most ten, and of
-        several results at most three each.
+        Labels of the contacts, or the number of evenly spaced contacts. By default, the figure
+        shows at most ten, or at most three of each of several results.
     labels : sequence of str, optional
         A label for each result. By default its law, or what differs between the cases.
     ax : Axes, optional

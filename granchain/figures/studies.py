@@ -270,8 +270,8 @@ def study_curves(
 ) -> Figure:
     """Plot a variable along a dimension of a study.
 
-    Each value of another dimension has a line: in the colours of a sequential map if the values
-    are numbers. Draws are shown by their median and a band from 5 to 95 %.
+    Each value of another dimension has a line. If the values are numbers, the lines have the
+    colours of a sequential map. Draws are shown by their median and a band from 5 to 95 %.
 
     Parameters
     ----------

@@ -38,8 +38,8 @@ _Made = TypeVar("_Made")
 # Default of the argument `style` of every figure, and its style sheet.
 SHEET = "granchain"
 SHEET_FILE = Path(__file__).with_name("granchain.mplstyle")
-# File formats by ending: their first bytes, because no other file is overwritten, and metadata
-# without a date, so that equal figures give equal bytes.
+# First bytes of each file format, by file name extension, because only files with these bytes are
+# overwritten; and metadata without a date, so that equal figures give equal bytes.
 FORMATS = {".png": b"\x89PNG", ".pdf": b"%PDF-", ".svg": b"<svg"}
 UNDATED = {".png": {}, ".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
 # Largest number of lines that are distinguishable; our choice.

@@ -72,7 +72,7 @@ def spectrum(*spectra: Spectrum, ax: Any = None, style: Any = SHEET) -> Figure:
     Parameters
     ----------
     *spectra : Spectrum
-        At least one result of `granchain.spectrum`. Several have the same unit.
+        At least one result of `granchain.spectrum`. Several spectra must have the same unit.
     ax : sequence of Axes, optional
         Matplotlib axes to draw into: transmission, coherence, and the map if there is one.
     style : optional

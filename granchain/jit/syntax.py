@@ -14,7 +14,7 @@ from typing import Any
 
 from granchain.jit.reach import constant_bytes, hash_of_code, with_length
 
-# Maximum number of cached files: those of a law and its imports.
+# Maximum number of cached files, which are those of a law and of its imports.
 FILES = 64
 # Fields of Python's syntax tree that do not affect what is computed.
 SILENT = {"ctx", "kind", "type_comment", "annotation", "returns", "type_params"}

@@ -193,7 +193,7 @@ def about_of(document: Mapping[str, Any], where: str, curve: bool = True) -> Abo
     problems = Problems()
     about: AboutTable | None = read_table(AboutTable, "", document, problems)
     if about is not None:
-        # the keys belong to a case, which is unknown here
+        # the keys belong to a case, which is not known here
         tolerances_of(about.tolerance or {}, "tolerance", problems)
         high, low = about.sensor.high_pass, about.sensor.low_pass
         problems.check(

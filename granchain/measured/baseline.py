@@ -93,13 +93,13 @@ def baseline_of(force: np.ndarray, noise: Noise) -> Baseline:
         )
     sine = sine_in(force)
     if sine.turn:
-        # a sine does not count as wandering of the line
+        # a sine does not count as a wandering baseline
         force = force - sine.samples
         noise = noise_of_baseline(force, 0.0)
     x = np.arange(n) - middle
     slope, value, used = _line_without_disturbances(force, noise.sample)
     off, m = (force - value - slope * x)[used], int(used.sum())
-    # Slow noise moves the means of the sections more than white noise does.
+    # Slow noise changes the means of the sections more than white noise.
     means = np.array([section.mean() for section in np.array_split(off, _SECTIONS)])
     wander = float(np.linalg.norm(means)) / math.sqrt(_SECTIONS - 2) * math.sqrt(m / _SECTIONS)
     spread = float(np.linalg.norm(x[used] - x[used].mean()))

@@ -175,7 +175,7 @@ def _plans(
             continue
         wanted = dict(tolerance or {})
         for table in () if tolerance else (case.tolerance, stated):
-            # errors in it were reported when the case and the trace were read
+            # its errors were reported when the case and the trace were read
             wanted |= {} if table is None else tolerances_of(table, "tolerance", Problems())
         try:
             if wanted:

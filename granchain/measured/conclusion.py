@@ -382,7 +382,7 @@ def _shared_derivatives(problem: FitProblem, slope: np.ndarray) -> tuple[np.ndar
 
     The part that the individual gains and clocks of the sensors explain is removed.
     """
-    # keys and shared parameters come first
+    # keys and shared parameters are first
     names = [
         *problem.keys,
         *(nuisance.kind for nuisance in problem.nuisances if nuisance.sensor is None),

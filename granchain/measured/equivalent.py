@@ -41,12 +41,13 @@ from granchain.studies.search import Lowest, descend, indistinguishable_groups
 
 COMPARED_BY = {"peaks": "peak", "arrivals": "arrival", "traces": "force"}
 FREE_RESTITUTION: Mapping[str, tuple[float, float]] = {"restitution": (0.05, 0.99)}
-# Grid points of one free input. No law has two minima closer than a tenth of the range of the
-# restitution.
+# Grid points of one free input. No law has two minima whose distance is below a tenth of the range
+# of the restitution.
 GRID_POINTS = 25
 # Ratio of the ends of a range above which it is searched in logarithms. Our choice.
 MANY_TIMES = 100.0
-# Number of points for several free inputs, spread evenly (Sobol), and of descents from the best.
+# Number of evenly spread points for several free inputs (Sobol), and number of descents that start
+# from the best points.
 STARTING_POINTS, WAYS = 64, 4
 # Fractions of a free input's range: the largest distance from an end that counts as at the end, and
 # the largest distance between two minima that count as one.

@@ -276,7 +276,7 @@ class FitProblem:
         rows = []
         for point, model in zip(points, self._computed(list(points)), strict=True):
             shift, gain = self.shifts_and_gains(point)
-            # prior knowledge of calibrations and clocks enters as additional residuals
+            # the specified values of calibrations and clocks enter as additional residuals
             more = point[len(point) - len(self.priors) :] / [
                 nuisance.error for nuisance in self.priors
             ]

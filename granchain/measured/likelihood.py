@@ -440,7 +440,7 @@ class Likelihood:
         Returns
         -------
         array (n_numbers,) or (n, n_numbers)
-            Numbers, nan where a run fails.
+            Numbers, which are nan if a run fails.
         """
         points, size = self._points(theta), len(self._clocks)
         table = np.full((len(points), len(self.measured)), math.nan)

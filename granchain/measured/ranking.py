@@ -119,7 +119,7 @@ class Ranking(Answer, Generic[_Entry]):
 
     @property
     def about(self) -> AboutTable | None:
-        """Description and source of the measured trace, of fits."""
+        """Description and source of the measured trace. Only fits have it."""
         return about_in(self.provenance)
 
 
@@ -347,8 +347,7 @@ def differences_of_laws(
     scatter = np.full(difference.shape, math.inf)
     count = len(blocks[0])
     for i, j in np.ndindex(scatter.shape):
-        # a single block has no scatter, and a law with as many parameters as numbers has none
-        # either
+        # the scatter of a single block, or of a law with as many parameters as numbers, is unknown
         free = min(freedom[i], freedom[j])
         if count > 1 and free > 0.0:
             variance = count * np.var(blocks[i] - blocks[j], ddof=1)

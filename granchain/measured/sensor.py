@@ -117,7 +117,7 @@ class Sensor:
 
     @property
     def band(self) -> str:
-        """Frequency band of the instrument as text, empty if it loses nothing."""
+        """Frequency band of the instrument as text, empty if the instrument has no filter."""
         ends = (
             ("above", sorted({min(self.corners), max(self.corners)} if self.corners else ())),
             ("below", [] if self.low_pass is None else [self.low_pass]),

@@ -449,8 +449,8 @@ def _headings(
     keys = {*KEYS, "date", "time"} if places[0] else {*KEYS}
     titles: list[list[str]] = []
     for row in [row for row in above if any(row.cells)][: -HEADINGS - 1 : -1]:
-        # A row of headings has a text above each column, except perhaps the first. A row of two
-        # cells may also be a preamble line that does not describe the columns. White space also
+        # A row of headings has a text above each column; the first column may have none. A row of
+        # two cells may also be a preamble line that does not describe the columns. White space also
         # separates the words of a heading.
         cells = row.at(places)
         key = plain_key(row.cells[0])

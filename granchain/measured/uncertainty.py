@@ -132,9 +132,9 @@ def _fits_of_shorter_stretches(
     shares: Sequence[float],
     count: int,
 ) -> list[_LocalFit]:
-    """Fit curves to ever shorter stretches.
+    """Fit curves to stretches of decreasing length.
 
-    Each stretch is centred at the position from the previous one.
+    Each stretch is centred at the position that the previous stretch gave.
     """
     fits: list[_LocalFit] = []
     for share in shares:
@@ -151,8 +151,8 @@ def _fits_of_shorter_stretches(
 def _most_certain(fits: Sequence[_LocalFit], which: int, noise: Noise, reach: float) -> Number:
     """Return the estimate with the smallest uncertainty.
 
-    The estimates are from ever shorter stretches. The uncertainty covers the other estimates that
-    are nearly as certain.
+    The estimates are from stretches of decreasing length. The uncertainty covers the other
+    estimates that are nearly as certain.
     """
     # The noise of an estimate grows if samples are left out (Gauss and Markov). If a short stretch
     # seems more certain, a bump of the noise was fitted instead of the pulse.

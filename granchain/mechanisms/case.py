@@ -354,7 +354,7 @@ class MechanismCase(CheckedCase):
         return document
 
     def check(self, problems: Problems) -> None:
-        """Check across tables; here, that the run has an end and that its samples fit."""
+        """Check that the run has an end, and that its samples fit into memory."""
         turns, ends = self.time.revolutions, self.time.end is not None
         if not ends and (turns is None or self.crank.speed == 0.0):
             problems.add(

@@ -121,7 +121,7 @@ def _slider_crank_surfaces(q0, q1, pin, m):
     cosine, sine = math.cos(q1), math.sin(q1)
     x, y = pin[0] + m.rod * cosine - q0, pin[1] + m.rod * sine
     distance = math.sqrt(x * x + y * y)
-    # Concentric: no direction and no contact.
+    # If journal and bearing are concentric, there is no direction and no contact.
     nx, ny = (x / distance, y / distance) if distance > 0.0 else (1.0, 0.0)
     tx, ty = -ny, nx
     return (

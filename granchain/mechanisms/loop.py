@@ -195,7 +195,7 @@ def balance_functions(
         """Record the state, and the time step that it allows."""
         q, slot = coordinates.q, clock.sample
         deepest = total = 0.0
-        # The acceleration from the recorded forces.
+        # Accelerations from the recorded forces.
         acceleration = coordinates.a[0]
         for k in range(N):
             surface, d = surfaces_now[k], contacts.overlap[k]
@@ -303,7 +303,7 @@ def plain_loop(law: Functions, features: Features, linkage: Linkage) -> Callable
             a[0], a[1] = inverse_mass[0] * f0, inverse_mass[1] * f1
             v[0] += scale * dt * a[0]
             v[1] += scale * dt * a[1]
-            # The velocities at the step.
+            # Velocities at the full step.
             w0, w1 = v[0] - back * a[0], v[1] - back * a[1]
             for k in range(N):
                 contacts.rate[k] = rate_of(now[k], w0, w1)

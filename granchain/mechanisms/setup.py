@@ -203,7 +203,7 @@ def step_of_mechanism(case: MechanismCase, contacts: Contacts) -> TimeStep:
     """
     m = dimensions_of(case)
     inverse = 1.0 / m.slider_mass + (m.rod * m.rod / m.rod_inertia if m.rod_inertia else 0.0)
-    # The speed if all energy of the slider moves the lightest body.
+    # The speed of the lightest body if it had all energy of the slider.
     speed = (m.crank * m.speed + abs(case.start.slider_velocity)) * math.sqrt(
         m.slider_mass * inverse
     )

@@ -265,8 +265,9 @@ class Branch(Answer):
 
     @cached_property
     def path(self) -> Path:
-        """Path of the branch, which recomputes its orbits. From a file, it is created at the first
-        access.
+        """Path of the branch, which recomputes its orbits.
+
+        For a branch from a file, the path is created when it is first used.
 
         Raises
         ------
@@ -864,7 +865,7 @@ class Path:
                 # close to a branch point, the error of the state can be the square root of the
                 # closing error
                 and np.abs(here - y).max() <= 10.0 * math.sqrt(CLOSED) * size
-                # the vector is mapped to its negative, and not to itself
+                # the map multiplies the vector by -1, not by 1
                 and (above - below) @ vector < 0.0
             ):
                 return "pitchfork"
@@ -917,7 +918,7 @@ def _zero_near(value: Callable[[float], float], begin: float, length: float, slo
         at, slope, here = at + move, (after - here) / move, after
         if abs(move) <= max(tolerance, CORRECTED * abs(at - begin)):
             return at
-    # for a function with a jump, search an interval with a sign change
+    # the function jumps: search an interval with a sign change
     first, reach = value(begin), tolerance
     while reach <= FARTHEST:
         for end in (begin - reach, begin + reach):
@@ -986,7 +987,7 @@ def continuation(
     start : float, optional
         First value, in SI units. Default: the value of the orbit.
     stop : float
-        Last value, in SI units. The branch may turn back to the start before it.
+        Last value, in SI units. The branch may turn back to the start before it reaches this value.
     out : str or path, optional
         File for the branch, which `granchain.open` and xarray open. Until it is complete, its
         orbits are in `out`.part.

@@ -318,7 +318,7 @@ def _search_with_history(
         elif (after == settled.history).all() or grows:
             break
         else:
-            # contacts that were open at zero phase are closed, or the reverse
+            # contacts that were open at zero phase are closed, or closed ones are open
             settled = settled._replace(state=nearest.shot.state, history=after)
     else:
         raise RunError(

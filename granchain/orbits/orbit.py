@@ -203,7 +203,7 @@ def orbit(
     For a driven chain of more than 60 beads, no columns are computed. GMRES (Saad & Schultz 1986,
     doi:10.1137/0907058) gives the step, and Arnoldi's method (Lehoucq, Sorensen & Yang 1998,
     doi:10.1137/1.9780898719628) the six largest multipliers, from differences along the directions
-    that they request. If these methods do not converge, the columns are computed.
+    that they request. If these methods do not converge, the columns of the Jacobian are computed.
 
     Contacts with a history, such as residual indentation, are run period after period until the
     history is steady. Newton's method then uses the constant history. If an orbit would change the
@@ -211,9 +211,9 @@ def orbit(
     histories.
 
     A breather starts at the turning point of the bead with the largest displacement. Its period is
-    free, and its energy or that displacement is fixed. Multipliers that are always 1, from a shift
-    in time, along the family, and from the translation of a free chain, are left out. A breather is
-    stable if every other modulus is 1 within its error.
+    unknown, and either its energy or this displacement is fixed. Multipliers that are always 1,
+    from a shift in time, along the family, and from the translation of a free chain, are left out.
+    A breather is stable if every other modulus is 1 within its error.
 
     Parameters
     ----------

@@ -98,7 +98,7 @@ def period_grid(case: Case, one_period: Case, runners: Runners) -> PeriodGrid:
             f"s. At least {FEWEST_STEPS} are required. Reduce time.step, for example to "
             f"{period / 100.0:.3g} s{', or use a lower drive frequency' * bool(case.drives)}."
         )
-    # an even number, for which steps of twice the length are stable
+    # an even number of steps, which are so short that steps of twice the length are stable
     steps = max(planned.n_steps, math.ceil(2.0 * period / planned.limit))
     overlap = float(chain.overlaps.min())
     scale = np.repeat([overlap, omega * overlap], chain.bodies)

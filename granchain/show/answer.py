@@ -411,7 +411,7 @@ def setup_blocks(case: Mapping[str, Any], varied: Iterable[str]) -> list[Block]:
             if table is not None and name in table.model_fields:
                 about = declared(table, name)
                 table = table_in(table.model_fields[name].annotation, following)
-        # the unit follows the value
+        # the unit is written after the value
         meaning = re.sub(r" \[[^\[\]]+\]$", "", str(about["meaning"])).removeprefix("the ")
         unit = about["unit"] if ALIGNED_NUMBER.fullmatch(text) else None
         rows.append((key, "varied" if key in varied else text, unit or "", meaning))
@@ -466,7 +466,7 @@ def equation_blocks(law: type[ContactLaw]) -> list[Block]:
     """Return the equation of a law with its symbols, or the source of a user's law."""
     printed = equations().get(law.name) if law.__module__.startswith("granchain.contact.") else None
     if printed is None:
-        # includes the base classes in the same file
+        # the source also contains base classes in the same file
         classes = [base for base in law.__mro__ if base.__module__ == law.__module__]
         with suppress(OSError, TypeError):
             return [Boxed("Source of the law", "\n\n".join(map(inspect.getsource, classes)))]

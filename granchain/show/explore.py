@@ -60,7 +60,7 @@ def explore(
     source = "" if isinstance(case, Case) else str(case)
     loaded = case if isinstance(case, Case) else load_case(case)
     if isinstance(trace, (str, Path)):
-        # Loaded only if it is needed, so that the page opens sooner.
+        # The import is here so that the page opens sooner.
         from granchain.measured import read_trace
 
         trace = read_trace(trace)

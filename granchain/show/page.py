@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 PROGRESS_AFTER, PROGRESS_EVERY = 0.2, 0.1
 # Number of snapshots of a case that has none: more than the map has pixels per pulse width.
 SNAPSHOTS = 300
-# Largest recorded size of a run [bytes]; a longer run is one for `granchain run`.
+# Largest recorded size of a run [bytes]. Use `granchain run` for a longer run.
 LARGEST_RUN = 5e8
 # Largest number of contacts in the menu.
 MOST_CONTACTS = 2000
@@ -367,7 +367,7 @@ class Page:
                 notes.append(note)
         except Outdated:
             return
-        except Exception as error:  # in a thread, no other code would report it
+        except Exception as error:  # otherwise, no message would report an exception in a thread
             text = str(error) if isinstance(error, GranchainError) else repr(error)
             self.later(partial(self.fail, number, text))
         else:

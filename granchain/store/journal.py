@@ -375,7 +375,7 @@ class Checkpoint:
     def _check(self, header: Mapping[str, Any], facts: Mapping[str, str]) -> None:
         """Refuse a checkpoint with which the results would differ from those of this run."""
         needed = _circumstances(facts)
-        # another version may set up the run differently, so report the version as the reason
+        # another version may set up the run differently, so that the version is checked first
         for name, reason in _MUST_MATCH.items():
             if name in needed and header.get(name) != needed[name]:
                 raise FileError(f"{self.path}: {reason} {_ANEW}.")

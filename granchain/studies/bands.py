@@ -88,7 +88,7 @@ def bands(
     threads : int, optional
         Number of threads. Default: the number of processors available to this process.
     progress : callable or bool, optional
-        Function that is called with the number of finished runs and the number of all runs. As for
+        Function that is called with the number of finished runs and the number of all runs. See
         `sweep`.
 
     Returns

@@ -711,7 +711,7 @@ class Designs:
         return results.reshape(len(points), len(self.summaries))
 
     def _run(self, points: Sequence[np.ndarray]) -> np.ndarray:
-        """Run some points, and return their results; failed runs have infinite ones."""
+        """Run some points, and return their results, which are infinite for failed runs."""
         results = np.full((len(points), len(self.summaries)), math.inf)
         failures: dict[int, GranchainError] = {}
         for column, (summary, base) in enumerate(zip(self.summaries, self.recorded, strict=True)):

@@ -288,7 +288,7 @@ class Evaluation:
         self.done += len(places)
         for row, member in enumerate(places):
             self.message[member], self.law[member] = columns["message"][row], columns["law"][row]
-            # last, so that an incomplete member does not count as computed
+            # the last step, so that an incomplete member does not count as computed
             self.status[member] = STATUS_OF_LABEL[columns["status"][row]]
 
     @property

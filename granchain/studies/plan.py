@@ -472,7 +472,7 @@ class Plan:
     how : {"product", "zip", "sobol"}
         Way to combine the values.
     n : int
-        Number of draws at each point; with "sobol", of all draws.
+        Number of draws at each point, or of all draws with "sobol".
     seed : int
         Seed of all draws.
 
@@ -628,8 +628,8 @@ class Plan:
     def _members(self) -> list[tuple[Case, dict[str, Any], dict[str, Any]]]:
         """Base, changes, and numbers of each member: its case is the base with these numbers.
 
-        Members that differ in numbers alone share a base and are checked together, all members at
-        the first access.
+        Members that differ only in numbers share a base and are checked together. The first access
+        checks all members.
         """
         rows = list(self._rows())
         groups = defaultdict(list)

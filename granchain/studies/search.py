@@ -99,7 +99,8 @@ def descend(
             max_nfev=MOST_STEPS,
         )
     except (ValueError, np.linalg.LinAlgError):
-        # all points around a point of the descent fail, so the derivatives there are nan
+        # all points near the current point of the descent fail, so that the derivatives there are
+        # nan
         good = [
             (x, r, s)
             for x, (r, s) in evaluated.items()

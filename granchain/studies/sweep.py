@@ -87,8 +87,9 @@ def sweep(
         Whether each value starts from the final state of the previous value, one after the other,
         each for `time.end`. The case may have at most one drive. The key must be the amplitude or
         the frequency of a harmonic drive, which changes over a ramp of whole periods, or the time
-        step or end. For each value, the last whole periods, at most half of it, are measured: half
-        of the range of the sensor forces, their mean, and the change of that range.
+        step or end. For each value, the last whole periods are measured, in at most half of the
+        run. The results are half of the range of the sensor forces, their mean, and the change of
+        this range.
     out : str or path, optional
         File of the study. Members are written to FILE.part until it is complete.
     executor : concurrent.futures.Executor or dask Client, optional

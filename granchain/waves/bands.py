@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.polynomial import chebyshev
 
-# cos q is computed if this fraction of the motion of three beads one cell apart has one phase from
-# cell to cell, and if the power of the motion is above this fraction of the largest. The sidelobes
-# of a Hann window have this power about 15 lines away, and decrease with the sixth power of the
-# distance.
+# cos q is computed at a frequency under two conditions. This fraction of the motion of three beads
+# one cell apart has the same phase from cell to cell, and the power of the motion is above this
+# fraction of the largest power. The sidelobes of a Hann window have this power about 15 lines away,
+# and decrease with the sixth power of the distance.
 SINGLE_PHASE, STRONG = 0.9, 1e-10
 # A gap requires that abs(cos q) exceeds 1 by three standard deviations: 1 in 700 by chance.
 MOST_SCATTER = 3.0

@@ -241,7 +241,7 @@ def cell_of(case: Case) -> Cell:
         for size in range(1, min(rows[0].size // 2, MOST_MASSES) + 1)
         if all(np.allclose(row[size:], row[:-size], rtol=EQUAL_TOLERANCE, atol=0.0) for row in rows)
     )
-    # smallest cell that occurs at least twice and fills the chain; the last one may be incomplete
+    # smallest cell that occurs at least twice and fills the chain; the last cell may be incomplete
     size = next(sizes, None)
     if size is None:
         stiffening = (
