@@ -241,7 +241,8 @@ def driven_at(side, drive):
 @PLAIN_ALONE
 @pytest.mark.parametrize(("side", "contact"), [("left", 0), ("right", 2)])
 def test_a_table_that_begins_at_speed_starts_the_wall_at_that_speed(side, contact):
-    # v t, from a compressed row at rest: at t = 0, v acts on the dashpot of the end contact
+    # the end moves by v t from the start of a compressed row at rest, so that the speed v acts on
+    # the dashpot of the end contact at t = 0
     push = End("displacement", None, np.array([0.0, 1e-5]), np.array([0.0, 1e-6]))
     recording = Recording(sensor_contacts=(contact,), interval=1e-7, energy_interval=1e-6)
     state = run_row(driven_at(side, push), "tsuji", 4e-6, 1e-7, recording=recording)

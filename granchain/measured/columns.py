@@ -223,7 +223,7 @@ def _times_and_forces(
 
 
 def _named_times(columns: Sequence[TextColumn], heading: str | None) -> list[TextColumn]:
-    """Return the columns whose heading is that of the option, or names a time."""
+    """Return the columns whose heading equals the option, or names a time."""
     if heading is None:
         return [
             column

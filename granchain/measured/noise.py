@@ -336,7 +336,7 @@ def sine_in(quiet: np.ndarray) -> Sine:
     # a sine of amplitude a has the sum of squares a^2 n/2, and the power (a n/2)^2 at its frequency
     if not 2.0 * power_at[highest] / n > SINE_SHARE * float(off @ off):
         return none
-    # a spectral line is two frequency steps of n samples wide
+    # the width of a spectral line is two frequency steps of n samples
     step = 2.0 * math.pi / n
     near = highest / STEPS_OF_SINE * step
     turn = minimize_scalar(

@@ -51,7 +51,7 @@ def push_of(surface, friction, inverse_mass):
 
 
 def correct_for_jump(surface, jump, friction, slip, coordinates, clock):
-    """Correct the coordinates for a jump of the force of a contact; return if there was one."""
+    """Correct the coordinates for a jump of the contact force; return whether there was one."""
     crossed, behind, before, after, moves, growth = jump
     if not crossed or moves == 0.0:
         return False
@@ -87,7 +87,7 @@ def contact_functions(law: Functions, features: Features) -> tuple[Callable, Cal
     coefficients_at, history_at = gatherer(features.n_coefficients), gatherer(features.n_history)
 
     def renew(k, surface, v0, v1, coordinates, contacts, c, h, clock, m):
-        """Update the history of a contact with an event; return if coordinates changed."""
+        """Update the history of a contact with an event; return whether coordinates changed."""
         d, dt, started = surface[0], clock.dt, clock.step > 0
         r = rate_of(surface, v0, v1)
         before = contacts.overlap[k] if started else d

@@ -464,7 +464,7 @@ class Answer:
         return [*first, *sorted(variables.keys() - first)]
 
     def _take(self, content: Content) -> None:
-        """Take what only this class has from the content of a file."""
+        """Take the attributes that only this class has from the content of a file."""
 
 
 @cache

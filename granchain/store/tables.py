@@ -16,7 +16,8 @@ from granchain.store.schema import Unread, Variable
 MOST_COLUMNS, MOST_TABLE_ROWS = 6, 200
 # Largest length of a second axis whose values are separate columns.
 MOST_INNER = 5
-# Largest number of values that JSON contains; of a longer variable it contains the range.
+# Largest number of values that JSON contains. For a longer variable, it contains the range of the
+# values.
 MOST_NUMBERS = 200
 
 
