@@ -291,7 +291,7 @@ def check_ends(ends: EndsTable, time: TimeTable | None, problems: Problems) -> N
             not bare or getattr(ends, f"{side}_material") is None or not problems.clear(where),
             f"{where}_material",
             f"{'a driven force' if driven else brief(end)} has no material",
-            "Only a wall, a driven displacement, and an end that gives way have one",
+            "Only a wall, a driven displacement, and a compliant end have one",
             f'Set {side} = "wall", or remove the key',
         )
         if driven:

@@ -183,8 +183,11 @@ def own_contact(where: str) -> Any:
 
 
 class SegmentTable(Table):
-    """A number of equal beads. Segments follow one another. A segment with `repeat` ends a group,
-    which occurs that many times."""
+    """A number of equal beads.
+
+    Segments follow one another. If a segment has `repeat`, the group of segments up to this one
+    occurs that many times.
+    """
 
     count: int = integer_key("the number of beads in the segment")
     radius: float | None = number_key("m", "the radius of these beads", None, above=0.0)
@@ -253,8 +256,10 @@ def with_values(table: AnyTable, values: Mapping[str, Any]) -> AnyTable:
 
 
 class ChainTable(Table):
-    """The chain of beads: equal beads, or segments. Segments use the values given here unless they
-    have their own."""
+    """The chain of beads: equal beads, or segments.
+
+    Segments use the values under `[chain]` for all keys that they do not contain.
+    """
 
     beads: int | None = integer_key("the number of beads", None)
     radius: float | None = number_key("m", "the radius of a bead", None, above=0.0)
@@ -406,7 +411,7 @@ class ChainTable(Table):
 
 
 class StrikerTable(Table):
-    """A body that strikes bead 1. Keys that are not given are those of bead 1."""
+    """A body that strikes bead 1. Missing keys have the values of bead 1."""
 
     speed: float = number_key("m/s", "the speed towards the chain", above=0.0)
     radius: float | None = number_key("m", "the radius of the striker", None, above=0.0)
@@ -417,9 +422,9 @@ class StrikerTable(Table):
 class InitialTable(Table):
     """Initial motion of the beads: lists with a number for each bead, or a CSV file with columns.
 
-    Positive is towards the right end. Displacements are measured from where the beads touch, or
-    from rest under precompression and gravity. Resonators have separate lists, and begin at rest by
-    default. The first line of the file names the columns: `bead`, `velocity` [m/s],
+    Positive is towards the right end. Displacements are measured from the positions in which the
+    beads touch, or rest under precompression and gravity. Resonators have separate lists, and begin
+    at rest by default. The first line of the file names the columns: `bead`, `velocity` [m/s],
     `displacement` [m]. Without `bead`, the file has one row for each bead.
 
     The file can also be the output file of a run. The new run then resumes from its final state.
@@ -554,7 +559,7 @@ class BeadDriveTable(DRIVE_TABLE):  # type: ignore[valid-type, misc]
 
 
 class CompliantEndTable(Table):
-    """An end that gives way: a flat wall that the last bead moves."""
+    """A compliant end: a flat wall that the last bead moves."""
 
 
 class MassEndTable(CompliantEndTable):
@@ -684,7 +689,7 @@ class EndsTable(Table):
         return structure.material if structure is not None and material is None else material
 
     def compliant(self) -> list[str]:
-        """Return the sides whose ends give way."""
+        """Return the sides with compliant ends."""
         sides = ("left", "right")
         return [side for side in sides if isinstance(getattr(self, side), CompliantEndTable)]
 
@@ -793,7 +798,9 @@ class EnergyTable(Table):
     """The energy balance."""
 
     ledger: bool = key("true to compute the energy balance", "true or false", True)
-    interval: float | None = number_key("s", "the time between its entries", None, above=0.0)
+    interval: float | None = number_key(
+        "s", "the time between entries of the energy balance", None, above=0.0
+    )
     bound: float = number_key(
         "1", "the largest balance error as a fraction of the energy supplied", 1e-2, above=0.0
     )

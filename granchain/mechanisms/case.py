@@ -172,7 +172,7 @@ class BalanceTable(Table):
 
     interval: float | None = number_key(
         "s",
-        "the time between its entries; by default a thousandth of the run",
+        "the time between entries of the energy balance; by default a thousandth of the run",
         None,
         above=0.0,
     )
