@@ -5,6 +5,7 @@ import signal
 import warnings
 import weakref
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -336,6 +337,20 @@ def test_another_function_or_another_measure_is_computed_again(tmp_path, compute
         assert sorted(computed) == [0, 1]
         assert more.drop_vars("point").identical(gc.evaluate(cases, measures, progress=False))
     assert "last" in study and json.loads(study.attrs["messages"]) == []
+
+
+@pytest.mark.guard
+def test_every_measure_returns_the_variables_of_its_labels_and_is_in_the_guide():
+    guide = (Path(__file__).parents[1] / "docs" / "how-to" / "many.md").read_text()
+    (case,) = speeds(
+        1.0, **{"snapshots": {"interval": 2e-6, "history": True}, "sensors.contacts": [0]}
+    )
+    result = gc.run(case)
+    for name, measure in of_measures.MEASURES_OF_RESULTS.items():
+        arrays = {each: np.asarray(array) for each, array in measure.variables(result).items()}
+        dims = {each: len(label.dims) for each, label in measure.labels.items()}
+        assert {each: array.ndim for each, array in arrays.items()} == dims, name
+    assert [name for name in of_measures.MEASURES if f'`"{name}"`' not in guide] == []
 
 
 # --- Chained

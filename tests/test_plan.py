@@ -10,9 +10,9 @@ from support.short_chains import short
 import granchain as gc
 from granchain.case.document import flattened
 from granchain.errors import CaseError
-from granchain.studies.measures import OPTIONAL_ARRAYS, PULSE, TRACES
+from granchain.studies.measures import OPTIONAL_ARRAYS, PULSE, RESERVED_NAMES, TRACES
 from granchain.studies.modes import STORED
-from granchain.studies.plan import INTERVAL_TABLES, RESERVED_NAMES, Plan
+from granchain.studies.plan import INTERVAL_TABLES, Plan
 from granchain.studies.sweep_file import load_sweep
 
 pytestmark = pytest.mark.usefixtures("plain_members")

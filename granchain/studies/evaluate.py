@@ -58,6 +58,7 @@ from granchain.studies.executors import compute_elsewhere
 from granchain.studies.interruption import Interruptions
 from granchain.studies.measures import (
     OPTIONAL_ARRAYS,
+    RESERVED_NAMES,
     SETTLED_LABELS,
     TOGETHER,
     Measures,
@@ -69,7 +70,7 @@ from granchain.studies.measures import (
     missing_note,
 )
 from granchain.studies.members import LOT, check_members, member_groups, sizes_of_cases
-from granchain.studies.plan import RESERVED_NAMES, Plan, is_number, vary_json
+from granchain.studies.plan import Plan, is_number, vary_json
 
 if TYPE_CHECKING:
     import xarray
@@ -111,8 +112,8 @@ def evaluate(
         Cases, or the result of `granchain.plan`.
     measures : sequence of str or function
         Measures: "pulse" (peak, arrival, and width at the sensors, wave speed, transmitted
-        momentum and energy), "traces", "second_moment", "participation", "bead_energy",
-        "contact_energy", "bead_spectrum", or functions of a Result that return a dict of numbers.
+        momentum and energy), "traces", a function of `granchain.analysis` such as "second_moment"
+        (an unknown name lists all), or functions of a Result that return a dict of numbers.
         "result" keeps complete results, and then is the only measure.
     chained : bool
         Whether each case starts from the final state of the previous case. The cases may differ in

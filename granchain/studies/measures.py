@@ -113,36 +113,70 @@ PULSE = {
         "kinetic energy of the last bead after its first pulse, divided by that of the striker",
     ),
 }
-# Measures that are computed from the complete result of a member, and the variables of each.
-_SNAPSHOT_TIME_LABEL = {"snapshot_time": Label(("snapshot",), "s", "time of the snapshots")}
-MEASURES_OF_RESULTS: dict[str, dict[str, Label]] = {
-    "bead_energy": _SNAPSHOT_TIME_LABEL
-    | {
-        "bead_energy": Label(
-            ("snapshot", "body"), "J", "energy of each body above the static state"
-        )
-    },
-    "contact_energy": _SNAPSHOT_TIME_LABEL
-    | {
-        "contact_energy": Label(
-            ("snapshot", "joint"), "J", "energy of each contact above the static state"
-        )
-    },
-    "second_moment": _SNAPSHOT_TIME_LABEL
-    | {
-        "second_moment": Label(
-            ("snapshot",), "1", "second moment of the energy along the chain, in beads squared"
-        )
-    },
-    "participation": _SNAPSHOT_TIME_LABEL
-    | {"participation": Label(("snapshot",), "1", "number of bodies that share the energy")},
-    "bead_spectrum": {
-        "frequency": Label(("line",), "Hz", "frequency of the spectrum"),
-        "bead_spectrum": Label(
-            ("line", "sensor_bead"), "N^2/Hz", "power spectral density of the sensor's force"
-        ),
-    },
+
+
+class MeasureOfResult(NamedTuple):
+    """Measure that is computed from the complete result of a member.
+
+    Parameters
+    ----------
+    variables : function of a Result
+        Function that returns the variables of the measure by name.
+    labels : mapping of str to Label
+        Labels of these variables.
+    """
+
+    variables: Callable[[Result], dict[str, np.ndarray]]
+    labels: Mapping[str, Label]
+
+
+def over_snapshots(
+    function: Callable[[Result], np.ndarray], unit: str, long_name: str, *dims: str
+) -> MeasureOfResult:
+    """Return the measure of a function of the snapshots, which has the name of the function."""
+    name, time = function.__name__, "snapshot_time"
+    labels = {
+        time: Label(("snapshot",), "s", "time of the snapshots"),
+        name: Label(("snapshot", *dims), unit, long_name),
+    }
+    return MeasureOfResult(
+        lambda result: {name: function(result), time: np.asarray(result[time], dtype=float)}, labels
+    )
+
+
+def spectra_of_sensors(result: Result) -> dict[str, np.ndarray]:
+    """Return the frequencies [Hz], and the spectrum of the force of each sensor bead."""
+    spectra = [bead_spectrum(result, bead) for bead in result.sensor_bead.tolist()]
+    density = np.stack([spectrum.density for spectrum in spectra], axis=-1)
+    return {"frequency": spectra[0].frequency, "bead_spectrum": density}
+
+
+MEASURES_OF_RESULTS = {
+    "bead_energy": over_snapshots(
+        spreading.bead_energy, "J", "energy of each body above the static state", "body"
+    ),
+    "contact_energy": over_snapshots(
+        spreading.contact_energy, "J", "energy of each contact above the static state", "joint"
+    ),
+    "second_moment": over_snapshots(
+        spreading.second_moment,
+        "1",
+        "second moment of the energy along the chain, in beads squared",
+    ),
+    "participation": over_snapshots(
+        spreading.participation, "1", "number of bodies that share the energy"
+    ),
+    "bead_spectrum": MeasureOfResult(
+        spectra_of_sensors,
+        {
+            "frequency": Label(("line",), "Hz", "frequency of the spectrum"),
+            "bead_spectrum": Label(
+                ("line", "sensor_bead"), "N^2/Hz", "power spectral density of the sensor's force"
+            ),
+        },
+    ),
 }
+_LABELS_OF_RESULTS = {name: each.labels for name, each in MEASURES_OF_RESULTS.items()}
 # Numbers of the sensor forces in the steady part of a chained study; see
 # `granchain.studies.chained`.
 SETTLED_LABELS = {
@@ -165,7 +199,7 @@ SETTLED_LABELS = {
 # Variables that a study omits if no member has them.
 OPTIONAL_ARRAYS = {
     name: label
-    for entries in (*MEASURES_OF_RESULTS.values(), SETTLED_LABELS)
+    for entries in (*_LABELS_OF_RESULTS.values(), SETTLED_LABELS)
     for name, label in entries.items()
 }
 # Traces of the sensors.
@@ -175,9 +209,17 @@ TRACES = {
     "sensor_force": Label(("sample", "sensor_bead"), "N", "force of the sensor bead"),
 }
 # All measures by name, and the variables of each.
-MEASURES: dict[str, dict[str, Label]] = {
-    "pulse": PULSE, "traces": TRACES, **MEASURES_OF_RESULTS, "result": {}
+MEASURES: dict[str, Mapping[str, Label]] = {
+    "pulse": PULSE, "traces": TRACES, **_LABELS_OF_RESULTS, "result": {}
 }  # fmt: skip
+_LABELS = {"time_step": TIME_STEP} | PULSE | TRACES | OPTIONAL_ARRAYS
+# Names of variables and dimensions of a study, which keys and summaries cannot use. The last three
+# are those of `granchain.mode_study`.
+RESERVED_NAMES = frozenset(
+    {*_LABELS, *(dim for label in _LABELS.values() for dim in label.dims)}
+    | {"draw", "run", "status", "message", "law", "law_sha256", "point", "state"}
+    | {"mode", "frequencies", "damping"}
+)
 
 
 class Measures(NamedTuple):
@@ -360,7 +402,8 @@ def measured(
     arrays: dict[str, np.ndarray] = {}
     numbers: dict[str, float] = {}
     try:
-        arrays = arrays_of_result(result, measures.of_results)
+        of_results = [MEASURES_OF_RESULTS[name].variables for name in measures.of_results]
+        arrays = {name: array for of in of_results for name, array in of(result).items()}
     except GranchainError as error:
         problem = str(error)
     for function in measures.functions:
@@ -543,20 +586,6 @@ def recorded_for_user(ready: Ready) -> State:
     state.records = state.records._replace(**requested)
     state.recording = replace(state.recording, sensor_beads=beads)
     return state
-
-
-def arrays_of_result(result: Result, names: Sequence[str]) -> dict[str, np.ndarray]:
-    """Return the arrays of a result for some names of `MEASURES_OF_RESULTS`."""
-    arrays: dict[str, np.ndarray] = {}
-    for name in names:
-        if name == "bead_spectrum":
-            of_beads = [bead_spectrum(result, bead) for bead in result.sensor_bead.tolist()]
-            arrays["frequency"] = of_beads[0].frequency
-            arrays[name] = np.stack([spectrum.density for spectrum in of_beads], axis=-1)
-        else:
-            arrays[name] = getattr(spreading, name)(result)
-            arrays["snapshot_time"] = np.asarray(result.snapshot_time, dtype=float)
-    return arrays
 
 
 def transmitted(

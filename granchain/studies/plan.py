@@ -24,6 +24,7 @@ from granchain.errors import CaseError
 from granchain.keys import Problems, brief, check_integer, suggestion
 from granchain.plain_data import canonical, plain_data
 from granchain.studies.interruption import scipy_stats, uninterrupted
+from granchain.studies.measures import RESERVED_NAMES
 
 HOW = ("product", "zip", "sobol")
 # Parameter of the case that disorder of a key sets, and whether it is added to the key's value.
@@ -53,16 +54,6 @@ TAIL = 2.0**-32
 MOST_DRAWN = 21201
 # Memory of a member's case and record [bytes]; measured: 5 kB for a change of one table.
 MEMBER_BYTES = 10_000
-# Names of variables and dimensions of a study, which keys and summaries cannot use.
-RESERVED_NAMES = (
-    "draw", "run", "sensor_bead", "sample", "peak", "contact_peak", "arrival", "width", "missing",
-    "wave_speed", "wave_speed_sensors", "transmitted_momentum", "transmitted_energy", "status",
-    "message", "law", "law_sha256", "point", "state", "time_step", "time", "sensor_force",
-    "n_samples", "snapshot", "snapshot_time", "body", "joint", "line", "frequency", "bead_energy",
-    "contact_energy", "second_moment", "participation", "bead_spectrum", "force_amplitude",
-    "force_amplitude_error", "force_mean", "force_change", "drive_phase", "mode", "frequencies",
-    "damping",
-)  # fmt: skip
 # Tables in which each number is valid in an interval that does not depend on the other numbers. A
 # box of such numbers is therefore valid if its corners are valid.
 INTERVAL_TABLES = ("chain", "striker", "contact")

@@ -77,10 +77,8 @@ def sweep(
         Function that takes a Result and returns a dict of numbers, which become variables. It is
         tested on the first member.
     measures : sequence of str
-        Further variables, as computed by `granchain.analysis`: "second_moment", "participation",
-        "bead_energy", and "contact_energy" over the snapshots, and "bead_spectrum" of the sensor
-        forces. For a mechanism, all or some of "largest_contact_force", "largest_acceleration" of
-        the slider, and "impacts".
+        Further measures of `granchain.evaluate`, such as "second_moment". For a mechanism, all or
+        some of "largest_contact_force", "largest_acceleration" of the slider, and "impacts".
     traces : bool
         Whether to store the forces of the sensors.
     chained : bool
