@@ -963,7 +963,7 @@ def continuation(
     * a Neimark-Sacker point, where a pair of multipliers leaves the unit circle;
     * a pitchfork or a branch point, where another branch crosses;
     * a grazing, where a contact starts to open. The derivative of the map is not smooth at this
-    point, so no test function is used across it.
+      point, so no test function is used across it.
 
     The residual indentation of contacts stays constant along a branch. The branch ends where it
     would grow.
