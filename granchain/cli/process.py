@@ -153,10 +153,10 @@ def where_to_report() -> str:
     from importlib.metadata import PackageNotFoundError, metadata
 
     with contextlib.suppress(PackageNotFoundError):
-        for line in metadata("granchain").get_all("Project-URL") or ():
-            name, _, address = line.partition(", ")
-            if name == "Issues":
-                return f"Please report it at {address} with"
+        lines = metadata("granchain").get_all("Project-URL") or ()
+        addresses = dict(line.split(", ", 1) for line in lines)
+        if "Issues" in addresses:
+            return f"Please report it at {addresses['Issues']} with"
     return "Please report it with"
 
 

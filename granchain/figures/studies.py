@@ -252,10 +252,8 @@ def finish_study(study: Any, panels: Panels, name: str, notes: Sequence[str]) ->
 
 def late_pulses(study: Any) -> str:
     """Return the message of a study about late pulses, without sensors and advice, or no text."""
-    for message in messages_of_study(study):
-        if ", by time.end" in message:
-            return message.partition(", by time.end")[0]
-    return ""
+    late = (message.split(", by time.end") for message in messages_of_study(study))
+    return next((parts[0] for parts in late if len(parts) > 1), "")
 
 
 @styled

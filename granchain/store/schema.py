@@ -490,13 +490,9 @@ def what_to_ask_for(name: str, variables: Mapping[str, Variable]) -> str:
                 f"This result has no {name}. To record it, set `interval` and `history = "
                 "true` under [snapshots] in the case, and run it again."
             )
-        for axis, advice in _ASKED_BY.items():
-            if axis in dims:
-                return (
-                    f"This result has no {name}. To record it, {advice} in the case, and "
-                    "run it again."
-                )
-        return f"This result has no {name}."
+        advice = next((advice for axis, advice in _ASKED_BY.items() if axis in dims), "")
+        how = f" To record it, {advice} in the case, and run it again." if advice else ""
+        return f"This result has no {name}.{how}"
     if name in VARIABLES_OF_MECHANISM:
         return f"This result has no {name}, because it is not the result of a mechanism."
     near = nearest(name, [*variables, *VARIABLES, *_RESERVED])
