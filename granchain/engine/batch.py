@@ -50,14 +50,8 @@ class Stack:
 
     def __init__(self, states: Sequence[State]):
         self.states, n = tuple(states), len(states)
-        memory = Memory(states)
-        self._tables, self._followed, self._clocks, self._records = (
-            memory.tables,
-            memory.followed,
-            memory.clocks,
-            memory.records,
-        )
-        memory.begin(states)
+        self._memory = Memory(states)
+        self._memory.begin(states)
         self.status = np.full(n, RUNNING)
         self._run = stack_of(self.states[0].loop) if n >= COMPILED else None
         self._final = self.states[0].recording.final
@@ -78,16 +72,16 @@ class Stack:
                 first,
                 last,
                 steps,
-                self._tables,
-                self._clocks,
-                self._followed,
-                self._records,
+                self._memory.tables,
+                self._memory.clocks,
+                self._memory.followed,
+                self._memory.records,
                 self.status,
                 self._final,
             )
             if not self._final:
                 return
-            members, clocks = slice(first, last), self._clocks[first:last]
+            members, clocks = slice(first, last), self._memory.clocks[first:last]
             before_last = clocks["step"] == clocks["n_steps"]
             for m in np.flatnonzero(before_last & (self.status[members] == RUNNING)).tolist():
                 self.states[first + m].keep()
