@@ -207,9 +207,11 @@ class MechanismCase(CheckedCase):
     0.0098
     """
 
-    # Names of the keys of the clearance, and of the radius that follows from it.
+    # Numbers of a result, which have the names and labels of `measured`.
+    measure = staticmethod(numbers_of_mechanism)
     measured: ClassVar[Mapping[str, Label]] = MEASURED
     peaks: ClassVar[Mapping[str, str]] = PEAKS
+    # Names of the keys of the clearance, and of the radius that follows from it.
     clearance_key: ClassVar[str] = ""
     radius_key: ClassVar[str] = ""
     alternatives: ClassVar[Mapping[str, str]] = {
@@ -338,10 +340,6 @@ class MechanismCase(CheckedCase):
         from granchain.mechanisms.setup import contacts_of_joint, step_of_mechanism
 
         return step_of_mechanism(self, contacts_of_joint(self)).value
-
-    def measure(self, result: Result) -> dict[str, float]:
-        """Return the numbers of a result, with the names and labels of `measured`."""
-        return numbers_of_mechanism(result)
 
     def law_inputs(self) -> SimpleNamespace:
         """Return the value of each law input, in SI; a restitution may be a table."""
