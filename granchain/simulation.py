@@ -312,7 +312,8 @@ class Journal:
         return time.perf_counter() - compiling.seconds - self.clock
 
     @property
-    def _whose(self) -> dict[str, str]:
+    def _identity(self) -> dict[str, str]:
+        """What must be equal when the run resumes from a checkpoint."""
         return {
             "case_sha256": self.case.sha256,
             "law": self.state.law_record().text,
@@ -324,13 +325,13 @@ class Journal:
         if self.checkpoint is not None:
             state = self.state
             saved = Saved(state.arrays(), self.started, self.wall_time, state.settled)
-            self.checkpoint.save(saved, **self._whose)
+            self.checkpoint.save(saved, **self._identity)
 
     def go_on(self) -> None:
         """Restore the state and its wall time from the checkpoint."""
         if self.checkpoint is None:
             raise FileError("resume: no checkpoint. Give the path of a checkpoint as checkpoint=.")
-        saved = self.checkpoint.load(**self._whose)
+        saved = self.checkpoint.load(**self._identity)
         self.state.restore(saved.arrays)
         self.started, self.clock = saved.started, self.clock - saved.wall_time
 
@@ -477,11 +478,12 @@ def changed_law(cases: Sequence[Case], records: Sequence[str]) -> str:
     records : sequence of str
         Text of the `LawRecord` with which each case was computed.
     """
-    for now, text in zip(law_records(cases) if cases else (), records, strict=True):
-        difference = "" if now is None else now.difference(LawRecord.of_text(text))
-        if difference:
-            return difference
-    return ""
+    differences = (
+        now.difference(LawRecord.of_text(text))
+        for now, text in zip(law_records(cases) if cases else (), records, strict=True)
+        if now is not None
+    )
+    return next(filter(None, differences), "")
 
 
 def law_provenance(case: Case) -> dict[str, str]:

@@ -226,6 +226,7 @@ def toml_text(tables: Mapping[str, Any], completed: Mapping[str, Any] | None = N
 
 
 def _as_lines(table: Mapping[str, Any], completed: Mapping[str, Any] | None = None) -> list[str]:
+    """Return the lines of a table, with completed values that are not given as comments."""
     lines = [f"{_as_key(name)} = {_as_toml(value)}" for name, value in table.items()]
     for name, value in (completed or {}).items():
         expanded = isinstance(value, Mapping) and isinstance(table.get(name), str)
@@ -236,6 +237,7 @@ def _as_lines(table: Mapping[str, Any], completed: Mapping[str, Any] | None = No
 
 
 def _as_key(name: str) -> str:
+    """Return a name as a key of TOML, in quotes if it needs them."""
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _as_toml(name)
 
 
@@ -335,6 +337,7 @@ def set_value(document: dict[str, Any], where: str, value: Any) -> None:
 
 
 def _is_place(word: str, entries: Any) -> bool:
+    """Return whether a word is the index of an entry of a list."""
     return isinstance(entries, list) and word.isdecimal() and int(word) < len(entries)
 
 
@@ -613,6 +616,7 @@ def without_labels(resolved: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _unlabelled(document: Any, named: bool) -> Any:
+    """Return a copy without labels; names of materials remain if pairs use them (`named`)."""
     if isinstance(document, list):
         return [_unlabelled(entry, named) for entry in document]
     if not isinstance(document, dict):

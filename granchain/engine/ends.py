@@ -114,7 +114,7 @@ def settling(step: ContactStep) -> Callable:
     coefficients_at, history_at = step.coefficients_at, step.history_at
 
     def solve(d, half, r, slow, lag, soft, dt, ck, hk):
-        """Return the force F of a contact with a wall that it moves.
+        """Return the force F of a contact with a wall that it moves, by the Illinois method.
 
         The overlap is d - lag F/Z, the half-step rate is half - slow F/Z, the rate is r - F/Z, and
         `soft` is 1/Z.
@@ -142,6 +142,7 @@ def settling(step: ContactStep) -> Callable:
         return high
 
     def settle_end(row, clock, j, half_dt):
+        """Set the state of the wall of element j; see `settle`, and `solve` for lag and slow."""
         bodies, elements, dt = row.bodies, row.elements, clock.dt
         wall = int(elements.body[j])
         outwards = side_of(wall)

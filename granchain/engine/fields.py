@@ -356,6 +356,7 @@ def member_of(kind: Any) -> Callable:
 
 
 def _member_reader(count: int) -> Callable:
+    """Return a plain function (arrays, m) -> tuple of the first `count` arrays of member m."""
     if count == 0:
         return _no_member
     before, last = _member_reader(count - 1), count - 1
@@ -393,7 +394,7 @@ def motion_of(row, k):
 
 @hot
 def write_changed(force, values, events, first, changed):
-    """Write values to the contacts whose two forces differ."""
+    """Write values to the contacts with two forces in this step: of the kick, and recorded."""
     for e in range(changed):
         k = events.changed[first + e]
         force[k] = values[k]

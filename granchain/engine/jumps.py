@@ -42,6 +42,7 @@ def force_within_step(m, behind, n, row, later):
     `later`.
     """
     jumps = row.jumps
+    # `behind` is 1 at the start of the step and 0 at its end; find the jumps next to the time
     start, end, first, last = row.corrections.past[m], row.contacts.force[m], 1.0, 0.0
     for e in range(n):
         if jumps.contact[e] == m:

@@ -93,6 +93,7 @@ def complete_step(
 
 
 def time_loop(law: Functions, features: Features) -> Callable:
+    """Return the plain function that advances a chain with a law, for some features."""
     DRIVEN, LEAPS, ELEMENTS = features.driven, features.leaps, features.elements
     ENDS = features.ends
     flags = flags_of(features)

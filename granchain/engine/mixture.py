@@ -162,6 +162,7 @@ def _law_of(models: tuple[Model, ...], functions: dict[str, Callable]) -> type[C
 
 
 def _places(quantities: tuple[Quantity, ...], among: tuple[Quantity, ...]) -> tuple[int, ...]:
+    """Return the position of each quantity among others of the same names."""
     names = [quantity.name for quantity in among]
     return tuple(names.index(quantity.name) for quantity in quantities)
 
@@ -254,6 +255,8 @@ def _either(law_index: float, function: Callable, otherwise: Callable, shape: st
 
 
 def _history_begun(history_of: Callable, spread: Callable, idle: tuple) -> Callable:
+    """Add the neutral values of other laws' quantities to the initial history of a law."""
+
     def begin(c):
         return spread(idle, history_of(c))
 
@@ -261,6 +264,8 @@ def _history_begun(history_of: Callable, spread: Callable, idle: tuple) -> Calla
 
 
 def _renewed(update: Callable, spread: Callable) -> Callable:
+    """Keep the quantities of other laws when a law updates its history."""
+
     def renew(event, c, h):
         return spread(h, update(event, c, h))
 
@@ -268,6 +273,8 @@ def _renewed(update: Callable, spread: Callable) -> Callable:
 
 
 def _evolved(evolve: Callable, spread: Callable) -> Callable:
+    """Keep the quantities of other laws when a law evolves its history."""
+
     def evolve_all(dt, before, overlap, c, h):
         renewed, lost = evolve(dt, before, overlap, c, h)
         return spread(h, renewed), lost
@@ -276,6 +283,7 @@ def _evolved(evolve: Callable, spread: Callable) -> Callable:
 
 
 def _padded_jumps(jumps: Callable, beyond: tuple) -> Callable:
+    """Append overlaps that are never reached to those at which the force of a law jumps."""
     if not beyond:
         return jumps
 
@@ -286,6 +294,8 @@ def _padded_jumps(jumps: Callable, beyond: tuple) -> Callable:
 
 
 def _still(force: Callable) -> Callable:
+    """Return the force at rest, because no law of the mixture uses the rate."""
+
     def still(overlap, rate, c, h):
         return force(overlap, 0.0, c, h)
 

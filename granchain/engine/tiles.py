@@ -96,6 +96,7 @@ class TileStepper:
         return status
 
     def _advance(self, steps: int, looks: bool) -> Status:
+        """Advance in tiles, and step by step where the step takes a snapshot or an entry."""
         state = self._state
         stop, status = min(state.step + steps, state.time_step.n_steps + 1), Status.RUNNING
         while state.step < stop and status is Status.RUNNING:

@@ -309,6 +309,7 @@ def energy_and_force(run: Planned, energy: float) -> tuple[float, float]:
 
 
 def _work_scan(model: Model) -> Callable:
+    """Return a scan for the work of each contact, less that of its static force."""
     force, work = at_rest(model)
     gather = gatherer(len(model.coefficients))
 

@@ -223,6 +223,7 @@ class _Writer:
         self.contiguous.set_obj_track_times(False)
 
     def fill(self, group: Any, content: Content, root: bool = False) -> None:
+        """Write content to the root of the file, or to another group."""
         from h5py import h5g
 
         for name, value in content.attributes.items():
@@ -246,6 +247,10 @@ class _Writer:
             self.fill(h5g.create(group, name.encode()), inner)
 
     def variables(self, group: Any, variables: Mapping[str, Variable], law: str = "") -> None:
+        """Write variables with their attributes, and attach the scales of their axes.
+
+        An axis without a variable has a scale without values.
+        """
         from h5py import h5d, h5ds
 
         written = {}
@@ -269,6 +274,7 @@ class _Writer:
                 h5ds.attach_scale(written[name], written[scale], axis)
 
     def dataset(self, group: Any, name: str, v: Variable) -> Any:
+        """Write the data of a variable, large data block by block, and return the dataset."""
         from h5py import h5d, h5s
 
         data = v.data.astype(np.int8) if v.data.dtype.kind == "b" else v.data
@@ -301,6 +307,7 @@ class _Writer:
         return dataset
 
     def attribute(self, item: Any, name: str, value: Any) -> None:
+        """Write an attribute of a group or a dataset: a text, numbers, or lists of them."""
         from h5py import h5a
 
         values = np.asarray(value)
@@ -536,6 +543,7 @@ def read_content(group: Any, datasets: Mapping[str, Any], choose: Choice | None 
 
 
 def _state_in(datasets: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arrays of a state, and their description as text."""
     return {
         name: value if (value := read_values(dataset)).dtype.kind != "O" else str(value[()])
         for name, dataset in datasets.items()

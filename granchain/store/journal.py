@@ -485,6 +485,7 @@ class StudyPart:
                     self.columns = [columns_in(frame) for frame in self._read_frames()]
 
     def _read_frames(self) -> list[memoryview]:
+        """Return the frames of the file, which is read again if it exists."""
         if self._journal.length or os.path.lexists(self.path):
             self._content, self._frames = self._journal.read("an unfinished study")
         return self._frames

@@ -130,7 +130,7 @@ def _drive_between(
 
 def settled_numbers(result: Result) -> dict[str, np.ndarray]:
     """Return amplitude, mean, and drift of sensor forces in a steady part; see
-    `measures.SETTLED`."""
+    `measures.SETTLED_LABELS`."""
     force = result.sensor_force
     middle = len(force) // 2
     whole, first, second = (np.ptp(piece, axis=0) for piece in (force, force[: middle + 1],
@@ -151,11 +151,11 @@ def ending_of(case: Case, measures: Measures) -> tuple[dict[str, Any], str, dict
     """
     ending: dict[str, Any] = {"state": "", "settled": {}}
 
-    def leave(result: Result) -> Mapping[str, float]:
+    def note_ending(result: Result) -> Mapping[str, float]:
         ending.update(state=state_text_of(result), settled=settled_numbers(result))
         return {}
 
-    columns = computed(case, measures._replace(functions=(leave, *measures.functions)))
+    columns = computed(case, measures._replace(functions=(note_ending, *measures.functions)))
     if not measures.functions:
         del columns["numbers"]
     return columns, ending["state"], ending["settled"]
