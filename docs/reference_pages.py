@@ -90,7 +90,7 @@ def case_file() -> str:
                 '"ma-liu", psi = ..., xi = ... }`: what that law gives at the speed of the impact '
                 "itself."
             )
-    for heading, model in document.INNER:
+    for heading, model in tables.INNER:
         words, sign, code = heading.rpartition(": ")
         blocks += [
             f"## {words}{sign}`{code}`",

@@ -8,19 +8,12 @@ from functools import cache
 import numpy as np
 
 from granchain.case import Case
-from granchain.case.tables import (
-    DriveTable,
-    MassEndTable,
-    ModesEndTable,
-    PlateEndTable,
-    own_contacts_in,
-)
+from granchain.case.tables import DriveTable, MassEndTable, own_contacts_in
 from granchain.chain import COMPLIANT, FREE, RIGID, WALL, Chain, Elements, End, check_start
 from granchain.contact import law_named
 from granchain.contact.pair import Pair
 from granchain.engine.setup import Contacts, RowInputs, contacts_together
 from granchain.errors import CaseError, LawError
-from granchain.structures import plate_impedance, rod_impedance
 
 
 def contacts_of_cases(cases: Sequence[Case]) -> list[tuple[Chain, Contacts]]:
@@ -149,13 +142,10 @@ def end_of(case: Case, side: str) -> End:
         return End(WALL, RIGID if kind == "rigid" else material)
     if isinstance(kind, DriveTable):
         return End(kind.drive, material, *case.driven(f"ends.{side}"))
-    modes, impedance = None, 0.0
+    if kind.structure is not None:
+        return End(COMPLIANT, material, impedance=kind.structure.impedance)
     if isinstance(kind, MassEndTable):
-        modes = np.array([[kind.mass, kind.stiffness, kind.damping]])
-    elif isinstance(kind, ModesEndTable):
-        modes = np.array(kind.modes)
-    elif isinstance(kind, PlateEndTable):
-        impedance = plate_impedance(kind.plate.thickness, kind.plate.material)
+        modes = [[kind.mass, kind.stiffness, kind.damping]]
     else:
-        impedance = rod_impedance(kind.rod.area, kind.rod.material)
-    return End(COMPLIANT, material, modes=modes, impedance=impedance)
+        modes = kind.modes
+    return End(COMPLIANT, material, modes=np.array(modes))

@@ -31,7 +31,6 @@ from granchain.keys import Problems, brief, read_table
 from granchain.material import MATERIALS, Material
 from granchain.status import Status
 from granchain.store import Answer, Label
-from granchain.structures import plate_impedance
 
 # Initial length of a run, in automatic steps; it is doubled until the contact has ended. An elastic
 # contact takes about 240 (measured: Hertz). The step of a heavily damped contact is determined by
@@ -498,7 +497,7 @@ def sphere_on_plate(
             "be a flat wall. Make the pair with Pair.of_spheres(radius, material, math.inf, "
             "material of the plate)."
         )
-    return pair_of(pair, material), plate_impedance(table.thickness, table.material)
+    return pair_of(pair, material), table.impedance
 
 
 def body_and_plate(pair: Pair, speed: float, impedance: float) -> Masses:

@@ -316,7 +316,7 @@ def test_a_pulse_has_the_thickness_of_the_plate(tmp_path):
 
 def test_energies_of_contacts_include_that_with_the_moving_wall():
     """They add up to the energy balance; for a plate they are not available."""
-    with pytest.raises(gc.errors.GranchainError, match=r"ends\.right is a plate or a rod"):
+    with pytest.raises(gc.errors.GranchainError, match=r"ends\.right is a plate, whose"):
         gc.analysis.contact_energy(gc.run(case_with(STRUCTURES["plate"], **SHORT)))
     result = gc.run(case_with(STRUCTURES["modes"], **SHORT))
     energies = gc.analysis.contact_energy(result)

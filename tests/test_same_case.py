@@ -13,7 +13,8 @@ import pytest
 
 import granchain as gc
 from granchain.case import Case, case_as_given
-from granchain.case.document import KEY_TABLES, toml_value
+from granchain.case.document import toml_value
+from granchain.case.tables import KEY_TABLES
 from granchain.engine import batch
 from granchain.errors import RunError
 from granchain.measured import read_trace

@@ -76,7 +76,7 @@ def contact_energy(result: Result) -> np.ndarray:
     ------
     GranchainError
         If the result has no snapshots, if its case or law cannot be read, if it does not contain
-        the history of the contacts, or if an end is a plate or a rod.
+        the history of the contacts, or if an end has an impedance.
     """
     return _energies_of(result, "contact_energy").contact
 
@@ -253,7 +253,7 @@ def _overlaps_of_snapshots(
 ) -> np.ndarray:
     """Return the overlap of every contact, an array (n_snapshots, n_bodies + 1) [m].
 
-    Driven ends move as in the time loop. Raise GranchainError if an end is a plate or a rod.
+    Driven ends move as in the time loop. Raise GranchainError if an end has an impedance.
     """
     from granchain.engine.drives import drive_at
     from granchain.engine.state import drive_of
@@ -262,9 +262,10 @@ def _overlaps_of_snapshots(
     for end_index, inwards, side in ((0, 1.0, "left"), (-1, -1.0, "right")):
         end, n = getattr(chain, side), chain.n_bodies
         if end.is_compliant and end.modes is None:
+            structure = getattr(result.case.ends, side)._kind
             raise GranchainError(
-                f"{where}: ends.{side} is a plate or a rod, whose displacement snapshots do not "
-                "store. An end with a mass or modes, or a fixed end, is required. Change it."
+                f"{where}: ends.{side} is {structure}, whose displacement snapshots do not store. "
+                "An end with a mass or modes, or a fixed end, is required. Change it."
             )
         if end.is_compliant:
             of_end = result[f"{ATTACHED}_bead"] == chain.first_label + (n if end_index else -1)

@@ -37,8 +37,6 @@ from granchain.case.tables import (
     DriveTable,
     EndsTable,
     PairTable,
-    PlateTable,
-    RodTable,
     SegmentTable,
     SensorsTable,
     StrikerTable,
@@ -305,7 +303,7 @@ def check_compliant_ends(
     loads = [name for name in ("precompression", "gravity") if getattr(chain, name)]
     for side in ends.compliant():
         where, end = f"ends.{side}", getattr(ends, side)
-        name = next((name for name in ("plate", "rod") if hasattr(end, name)), "")
+        structure = end.structure
         modes = getattr(end, "modes", [(0.0, getattr(end, "stiffness", 0.0))])
         if not problems.clear(where):
             continue
@@ -322,21 +320,22 @@ def check_compliant_ends(
             "With a striker, only the right end can be compliant",
             'Set [ends] left = "free" or "wall"',
         )
-        if name:
-            check_density(f"{where}.{name}", getattr(end, name), problems)
+        if structure is not None:
+            (name,) = type(end).model_fields
+            check_density(f"{where}.{name}", structure, problems)
         problems.check(
             not loads or all(mode[1] for mode in modes),
             where,
             f"this end cannot carry {' and '.join(loads)}"
-            + (f", because a {name} moves on under a constant force" if name else ""),
+            + (f", because {end._kind} moves on under a constant force" if structure else ""),
             "With a static load, each mass or mode of the end needs a stiffness above 0",
-            ("Use a mass with a stiffness" if name else "Give the stiffness [N/m]")
+            ("Use a mass with a stiffness" if structure else "Give the stiffness [N/m]")
             + f", or remove {' and '.join(loads)}",
         )
 
 
-def check_density(where: str, structure: PlateTable | RodTable, problems: Problems) -> None:
-    """Check that the material of a plate or a rod has a density."""
+def check_density(where: str, structure: Any, problems: Problems) -> None:
+    """Check that the material of a structure has a density."""
     problems.check(
         structure.material.density is not None,
         f"{where}.material.density",

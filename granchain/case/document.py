@@ -20,21 +20,7 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel
 
-from granchain.case.tables import (
-    DRIVE_TABLE,
-    TABLES,
-    DriveTable,
-    HeadingTable,
-    MassEndTable,
-    MaterialTable,
-    ModesEndTable,
-    PairTable,
-    PlateTable,
-    ResonatorTable,
-    RodTable,
-    SegmentTable,
-    heading_of,
-)
+from granchain.case.tables import DriveTable, PairTable
 from granchain.chain import DRIVEN_FORCE
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw, Quantity
@@ -695,24 +681,6 @@ def text_of_file(
 # Keys of the tables, and the range and value of a key
 
 
-# Headings of tables that are inside other tables.
-INNER: tuple[tuple[str, type[Table]], ...] = (
-    ("[[chain.segment]]", SegmentTable),
-    ("[[contact.pair]]", PairTable),
-    ("A material: { youngs_modulus = ..., ... }", MaterialTable),
-    ("A resonator: { mass = ..., ... }", ResonatorTable),
-    ("A driven end: { drive = ..., ... }", DRIVE_TABLE),
-    ("A wall on a spring as an end: { mass = ..., ... }", MassEndTable),
-    ("A plate as an end: { plate = { ... } }", PlateTable),
-    ("A rod as an end: { rod = { ... } }", RodTable),
-    ("Modes as an end: { modes = [...] }", ModesEndTable),
-)
-# Heading and model of each table of a case file; first the keys above all tables.
-KEY_TABLES: tuple[tuple[str, type[Table]], ...] = (
-    ("Above the tables", HeadingTable),
-    *((heading_of(name), model) for name, model in TABLES.items()),
-    *INNER,
-)
 # Tables of a case that do not affect the physics, only what is computed and recorded.
 NO_PHYSICS = ("title", "time", "sensors", "snapshots", "energy", "tolerance")
 # Keys of a drive in the unit of the driven quantity.

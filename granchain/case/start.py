@@ -232,7 +232,8 @@ def same_of(case: Any) -> dict[str, Any]:
     for side in SIDES:
         end, material = ends[side], ends.get(f"{side}_material")
         keys: Any = end if isinstance(end, dict) else {}
-        structure = keys.get("plate", keys.get("rod", {}))
+        # a table in that of an end is a structure, which has a material
+        structure = next((value for value in keys.values() if isinstance(value, dict)), {})
         has_wall = end != "free" and keys.get("drive") != DRIVEN_FORCE
         walls[side] = [end == "rigid", has_wall, material or structure.get("material")]
     return {

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Mapping
 from copy import copy
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar, Union, get_args
 
 import numpy as np
 from pydantic import (
@@ -32,6 +32,7 @@ from granchain.keys import (
     text_key,
 )
 from granchain.material import MATERIALS, Material
+from granchain.structures import plate_impedance, rod_impedance
 
 AnyTable = TypeVar("AnyTable", bound=Table)
 
@@ -558,8 +559,20 @@ class BeadDriveTable(DRIVE_TABLE):  # type: ignore[valid-type, misc]
     bead: int = integer_key("the number of the driven bead")
 
 
+class StructureTable(Table):
+    """A large structure, whose point of contact has the velocity force/impedance.
+
+    A subclass has a `material`, and an `impedance` [kg/s].
+    """
+
+
 class CompliantEndTable(Table):
     """A compliant end: a flat wall that the last bead moves."""
+
+    @property
+    def structure(self) -> Any:
+        """Table of the structure if the end has an impedance, otherwise None."""
+        return next((table for _, table in self if isinstance(table, StructureTable)), None)
 
 
 class MassEndTable(CompliantEndTable):
@@ -572,11 +585,16 @@ class MassEndTable(CompliantEndTable):
     damping: float = number_key("kg/s", "the damping of its dashpot", 0.0, low=0.0)
 
 
-class PlateTable(Table):
+class PlateTable(StructureTable):
     """A large thin plate: no wave returns from its edges during the run."""
 
     thickness: float = number_key("m", "the thickness of the plate", above=0.0)
     material: MaterialKey = material_of("the plate", ...)
+
+    @property
+    def impedance(self) -> float:
+        """Impedance of the plate [kg/s]."""
+        return plate_impedance(self.thickness, self.material)
 
 
 class PlateEndTable(CompliantEndTable):
@@ -587,11 +605,16 @@ class PlateEndTable(CompliantEndTable):
     plate: PlateTable = key("the plate", "a table { thickness, material }")
 
 
-class RodTable(Table):
+class RodTable(StructureTable):
     """A long thin rod along the chain: no wave returns from its far end during the run."""
 
     area: float = number_key("m^2", "the area of the cross section of the rod", above=0.0)
     material: MaterialKey = material_of("the rod", ...)
+
+    @property
+    def impedance(self) -> float:
+        """Impedance of the rod [kg/s]."""
+        return rod_impedance(self.area, self.material)
 
 
 class RodEndTable(CompliantEndTable):
@@ -629,10 +652,10 @@ class ModesEndTable(CompliantEndTable):
     )
 
 
-if TYPE_CHECKING:
-    DriveKey = DriveTable
-else:
-    DriveKey = DRIVE_TABLE
+# Tables that can be an end; the first one is that of a driven end.
+END_TABLES: tuple[type[Table], ...] = (
+    DRIVE_TABLE, MassEndTable, PlateEndTable, RodEndTable, ModesEndTable,
+)  # fmt: skip
 
 
 def _kind_of_end(value: Any) -> str:
@@ -641,8 +664,7 @@ def _kind_of_end(value: Any) -> str:
         return type(value).__name__
     if not isinstance(value, Mapping) or not value:
         return "word"
-    tables = (DRIVE_TABLE, MassEndTable, PlateEndTable, RodEndTable, ModesEndTable)
-    table_with = {name: table for table in tables for name in table.model_fields}
+    table_with = {name: table for table in END_TABLES for name in table.model_fields}
     names = [name for name in value if name in table_with]
     # a misspelt key selects the table of the most similar key
     similar = [] if names else [nearest(str(name), table_with) for name in value]
@@ -650,18 +672,16 @@ def _kind_of_end(value: Any) -> str:
     return table_with[first].__name__
 
 
-EndKey = Annotated[
-    Annotated[Literal["free", "wall", "rigid"], Tag("word")]
-    | Annotated[DriveKey, Tag("DRIVE_TABLE")]
-    | Annotated[MassEndTable, Tag("MassEndTable")]
-    | Annotated[PlateEndTable, Tag("PlateEndTable")]
-    | Annotated[RodEndTable, Tag("RodEndTable")]
-    | Annotated[ModesEndTable, Tag("ModesEndTable")],
-    Discriminator(_kind_of_end),
-]
+if TYPE_CHECKING:
+    EndKey = Literal["free", "wall", "rigid"] | DriveTable | CompliantEndTable
+else:
+    _word = Annotated[Literal["free", "wall", "rigid"], Tag("word")]
+    _tagged_tables = [Annotated[table, Tag(table.__name__)] for table in END_TABLES]
+    EndKey = Annotated[Union[_word, *_tagged_tables], Discriminator(_kind_of_end)]
+_COMPLIANT = [f"{{ {', '.join(table.model_fields)} }}" for table in END_TABLES[1:]]
 _TABLES = (
     'a table { drive = "displacement" or "force", file = "table.csv" or signal = ... }, '
-    "{ mass, stiffness, damping }, { plate }, { rod }, or { modes }"
+    f"{', '.join(_COMPLIANT[:-1])}, or {_COMPLIANT[-1]}"
 )
 _END_WORDS = (("free", "wall", "rigid"), "free", _TABLES)
 
@@ -685,7 +705,7 @@ class EndsTable(Table):
     def material_of_wall(self, side: str) -> Material | None:
         """Return the material of a wall; None if it is that of the bead, or if it is rigid."""
         end, material = getattr(self, side), getattr(self, f"{side}_material")
-        structure = getattr(end, "plate", getattr(end, "rod", None))
+        structure = end.structure if isinstance(end, CompliantEndTable) else None
         return structure.material if structure is not None and material is None else material
 
     def compliant(self) -> list[str]:
@@ -853,6 +873,25 @@ TABLES: dict[str, type[Table]] = {
     "time": TimeTable,
     "tolerance": ToleranceTable,
 }
+
+# Headings of tables that are inside other tables.
+INNER: tuple[tuple[str, type[Table]], ...] = (
+    ("[[chain.segment]]", SegmentTable),
+    ("[[contact.pair]]", PairTable),
+    ("A material: { youngs_modulus = ..., ... }", MaterialTable),
+    ("A resonator: { mass = ..., ... }", ResonatorTable),
+    ("A driven end: { drive = ..., ... }", DRIVE_TABLE),
+    ("A wall on a spring as an end: { mass = ..., ... }", MassEndTable),
+    ("A plate as an end: { plate = { ... } }", PlateTable),
+    ("A rod as an end: { rod = { ... } }", RodTable),
+    ("Modes as an end: { modes = [...] }", ModesEndTable),
+)
+# Heading and model of each table of a case file; first the keys above all tables.
+KEY_TABLES: tuple[tuple[str, type[Table]], ...] = (
+    ("Above the tables", HeadingTable),
+    *((heading_of(name), model) for name, model in TABLES.items()),
+    *INNER,
+)
 
 
 def bead_values(name: str, chain: ChainTable, initial: InitialTable | None) -> np.ndarray:

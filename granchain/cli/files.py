@@ -73,7 +73,8 @@ def cases(
     """List the built-in cases, or print one of them, or the keys of a case file."""
     load_laws(law_module)
     from granchain.case import case_names, load_case, mechanism_names
-    from granchain.case.document import KEY_TABLES, PUBLISHED, case_files, key_rows
+    from granchain.case.document import PUBLISHED, case_files, key_rows
+    from granchain.case.tables import KEY_TABLES
     from granchain.mechanisms.case import load_mechanism
 
     if (name is not None) + keys + schema > 1:
