@@ -17,7 +17,7 @@ from granchain import errors
 from granchain.cli import obey
 from granchain.figures.catalogue import figures_of
 from granchain.measured.sensor import Sensor
-from granchain.show.answer import answer_blocks
+from granchain.show.answer import answer_blocks, pictures
 from granchain.show.report import report
 from granchain.status import Message, Status
 from granchain.store import Result, open_answer
@@ -166,6 +166,15 @@ def test_the_axes_of_mode_shapes_have_whole_numbers():
     modes = gc.modes(SMALL.replace(**{"chain.precompression": 20.0}))
     shapes = gc.figures.mode_shapes(modes).axes[1]
     assert all(float(tick).is_integer() for tick in shapes.get_xticks())
+
+
+def test_a_caption_is_the_listed_one_the_first_line_of_the_function_or_the_name():
+    _, *blocks = pictures(dict.fromkeys(("hysteresis", "bead_velocities", "peak-map"), None))
+    assert [block.caption for block in blocks] == [
+        "Contact force versus overlap at the recorded contacts.",
+        "The velocity of beads versus time.",
+        "Peak map.",
+    ]
 
 
 def test_a_comparison_names_every_law_of_a_result_and_is_drawn_where_numbers_are_missing(tmp_path):

@@ -23,7 +23,13 @@ from granchain.contact.inputs import filled
 from granchain.contact.law import ContactLaw, docstring_of
 from granchain.errors import CaseError, RunError
 from granchain.figures.catalogue import figures_of, lacking, several_figures
-from granchain.figures.style import ANSWER_FIGURES, MOST_CURVES, evenly_spaced, labels_of
+from granchain.figures.style import (
+    ANSWER_FIGURES,
+    MOST_CURVES,
+    RUN_FIGURES,
+    evenly_spaced,
+    labels_of,
+)
 from granchain.keys import declared, table_in
 from granchain.markup import ALIGNED_NUMBER, Grid
 from granchain.mechanisms.case import MECHANISM_KINDS
@@ -76,19 +82,13 @@ IDENTIFIED = (
 )
 
 
-# Captions of figures whose names are too short.
+# Captions of figures. Default: the first line of the function of a run, or the name.
 CAPTIONS = {
-    "force_traces": "Force versus time at each sensor",
     "peaks": "Peak force, arrival, width, and speed of the first pulse along the chain, with "
     "power-law fits versus bead number",
-    "space_time": "Velocity of each body versus time and position",
-    "bead_velocities": "Velocities of bodies versus time",
     "hysteresis": "Contact force versus overlap at the recorded contacts",
     "energy": "Kinetic, recoverable, and dissipated energy versus time, and error of the energy "
     "balance",
-    "overlaps": "Largest and residual overlap of each contact",
-    "slider_kinematics": "Position, velocity, and acceleration of the slider versus crank angle",
-    "joint_force": "Contact force in the joint versus crank angle",
     "joint_orbit": "Path of the journal centre relative to the bearing centre, within the "
     "clearance circle",
     "band_traces": "First pulse at each sensor: the nominal case as a line, and uncertainty bands",
@@ -341,11 +341,14 @@ def ensemble_blocks(ensemble: Ensemble, name: str) -> list[Block]:
 
 def pictures(figures: Mapping[str, Callable[[], Any]]) -> list[Block]:
     """Return figures with their captions."""
-    captions = {
-        name: CAPTIONS.get(name, re.sub("[-_]", " ", name).capitalize()) for name in figures
-    }
-    heading = [Heading("Figures", 2)] if figures else []
-    return [*heading, *(DrawnFigure(draw, f"{captions[name]}.") for name, draw in figures.items())]
+    blocks: list[Block] = [Heading("Figures", 2)] if figures else []
+    for name, draw in figures.items():
+        caption = CAPTIONS.get(name, re.sub("[-_]", " ", name))
+        if name in RUN_FIGURES and name not in CAPTIONS:
+            first_line = (inspect.getdoc(RUN_FIGURES[name].draw) or caption).partition("\n")[0]
+            caption = first_line.removeprefix("Plot ").removesuffix(".")
+        blocks.append(DrawnFigure(draw, f"{caption[:1].upper()}{caption[1:]}."))
+    return blocks
 
 
 def numbers_of(result: Result) -> list[Block]:

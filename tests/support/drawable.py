@@ -8,7 +8,7 @@ import xarray as xr
 
 import granchain as gc
 from granchain import figures
-from granchain.figures.style import ANSWER_FIGURES
+from granchain.figures.style import ANSWER_FIGURES, RUN_FIGURES
 from granchain.measured.sensor import Sensor
 from granchain.status import Status
 from granchain.two_body import ImpactResult
@@ -222,19 +222,20 @@ def laws(count, **same):
 
 
 # Small answers for every figure, by the name of the figure and its content. Default: the answer of
-# a class.
+# a class, or a run.
 DRAWABLE = {
-    draw.__name__: lambda draw=draw, kind=kind: partial(draw, answer_of(kind))
-    for kind, draw in ANSWER_FIGURES.items()
-} | {
+    **{
+        draw.__name__: lambda draw=draw, kind=kind: partial(draw, answer_of(kind))
+        for kind, draw in ANSWER_FIGURES.items()
+    },
+    **{
+        name: lambda draw=figure.draw: partial(draw, synthetic())
+        for name, figure in RUN_FIGURES.items()
+    },
     "force_traces": lambda: partial(figures.force_traces, *laws(3)),
     "peaks": lambda: partial(figures.peaks, *laws(2, sensors=(3, 5, 8, 13))),
-    "bead_velocities": lambda: partial(figures.bead_velocities, synthetic()),
-    "space_time": lambda: partial(figures.space_time, synthetic()),
     "hysteresis": lambda: partial(figures.hysteresis, synthetic(contacts=(2, 5, 9))),
     "hysteresis of laws": lambda: partial(figures.hysteresis, *laws(3)),
-    "energy": lambda: partial(figures.energy, synthetic()),
-    "overlaps": lambda: partial(figures.overlaps, synthetic()),
     "animation": lambda: partial(figures.animation, moving(), frames=2),
     "study_curves": lambda: partial(
         figures.study_curves, a_study(3), "peak", "sensor_bead", "striker.speed"
