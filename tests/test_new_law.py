@@ -76,7 +76,7 @@ GUARDS = (
 def listed():
     """Return the files that CONTRIBUTING lists for a law, with the change to each."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    table = text[text.index("A new law `my-law` needs") : text.index("A law may also join")]
+    table = text[text.index("A new law `my-law` needs") : text.index("### The file")]
     table = table.replace("my_law", MODULE).replace("my-law", NAME)
     return dict(re.findall(r"^\| `([^`]+)` \| (.*) \|$", table, re.MULTILINE))
 
