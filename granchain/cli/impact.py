@@ -463,20 +463,13 @@ def answer_of(
     """Return the single impact, or the dataset of several impacts."""
     import numpy as np
 
-    from granchain.studies.collisions import PLATE_NAMES, SCALAR_NAMES, dataset_of_impacts
+    from granchain.studies.collisions import dataset_of_impacts
 
     if len(rows) == 1:
         return rows[0].result
     names = list(dict.fromkeys(row.law for row in rows))
     values = {key: np.array(numbers[key]) for key in several_values(numbers)}
-    shape = (len(names), *map(len, values.values()))
-    scalars = {
-        name: np.array(
-            [math.nan if row.result is None else row.result[scalar] for row in rows]
-        ).reshape(shape)
-        for name, scalar in (PLATE_NAMES if on_plate else SCALAR_NAMES).items()
-    }
-    reasons = np.array([row.problem for row in rows], dtype=object).reshape(shape)
+    outcomes = [row.problem if row.result is None else row.result for row in rows]
     stated = {
         row.law: {
             key: value
@@ -485,7 +478,7 @@ def answer_of(
         }
         for row in rows
     }
-    return dataset_of_impacts(names, values, scalars, reasons, pair, stated)
+    return dataset_of_impacts(names, values, outcomes, pair, on_plate, stated)
 
 
 def draw_impacts(rows: Sequence[ImpactRow], answer: Any) -> Any:

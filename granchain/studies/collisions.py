@@ -92,35 +92,27 @@ def impacts(
         thickness: pair_and_impedance(pair, material, plate_of(plate, thickness))
         for thickness in values.get("plate.thickness", [None])
     }
-    shape = (len(names), *map(len, values.values()))
     on_plate = any(impedance for _, impedance in bodies.values())
-    scalar_names = PLATE_NAMES if on_plate else SCALAR_NAMES
-    scalars = {name: np.full(shape, math.nan) for name in scalar_names}
-    reasons = np.full(shape, "", dtype=object)
     stated = {
         name: {key: value for key, value in inputs.items() if key in names_of_inputs(name)}
         for name in names
     }
-    for indices in itertools.product(*map(range, shape)):
-        law = known_laws()[names[indices[0]]]
-        varied: dict[str, Any] = {
-            key: float(column[k])
-            for k, (key, column) in zip(indices[1:], values.items(), strict=True)
-        }
+    outcomes: list[Any] = []
+    for name, *numbers in itertools.product(names, *values.values()):
+        law = known_laws()[name]
+        varied: dict[str, Any] = dict(zip(values, map(float, numbers), strict=True))
         contact_pair, impedance = bodies[varied.pop("plate.thickness", None)]
         lacking = [key for key in varied if key not in names_of_inputs(law.name)]
         try:
             if lacking:
                 raise CaseError(f"{law.name} has no input {', '.join(lacking)}")
-            result = simulate_impact(
+            outcome: Any = simulate_impact(
                 law=law, pair=contact_pair, impedance=impedance, **stated[law.name], **varied
             )
         except GranchainError as error:
-            reasons[indices] = str(error)
-            continue
-        for name, scalar in scalar_names.items():
-            scalars[name][indices] = getattr(result, scalar)
-    return dataset_of_impacts(names, values, scalars, reasons, contact_pair, stated)
+            outcome = str(error)
+        outcomes.append(outcome)
+    return dataset_of_impacts(names, values, outcomes, contact_pair, on_plate, stated)
 
 
 def plate_of(plate: Mapping[str, Any] | None, thickness: float | None) -> Any:
@@ -136,9 +128,9 @@ def names_of_inputs(law: str) -> set[str]:
 def dataset_of_impacts(
     names: Sequence[str],
     values: Mapping[str, np.ndarray],
-    numbers: Mapping[str, np.ndarray],
-    reasons: np.ndarray,
+    outcomes: Sequence[Any],
     pair: Pair,
+    on_plate: bool,
     inputs: Mapping[str, Mapping[str, Any]],
 ) -> xarray.Dataset:
     """Return impacts as a labelled dataset.
@@ -149,11 +141,11 @@ def dataset_of_impacts(
         Names of laws.
     values : mapping of str to array
         Values of each varied key.
-    numbers : mapping of str to array
-        Scalars of the impacts, with the axes "law" and each varied key.
-    reasons : array of str
-        Reason why there is no impact, with the same axes.
+    outcomes : sequence of Impact, ImpactResult, or str
+        Each impact, or the reason why there is none: law by law, the last key fastest.
     pair : Pair
+    on_plate : bool
+        Whether the second body is a plate.
     inputs : mapping
         Inputs of each law that are not varied, and the speed if it is not.
     """
@@ -165,10 +157,13 @@ def dataset_of_impacts(
     }
     variables = {"law": Variable(("law",), texts(names), "", "contact law")}
     variables |= {key: Variable((key,), column, *about[key]) for key, column in values.items()}
+    shape = (len(names), *map(len, values.values()))
     labels = IMPACT_SCALARS | OF_PLATE
-    for name, column in numbers.items():
-        label = labels[PLATE_NAMES[name]]
-        variables[name] = Variable(dims, column, label.unit, label.long_name)
+    for name, scalar in (PLATE_NAMES if on_plate else SCALAR_NAMES).items():
+        column = [math.nan if isinstance(each, str) else getattr(each, scalar) for each in outcomes]
+        unit, meaning = labels[scalar].unit, labels[scalar].long_name
+        variables[name] = Variable(dims, np.reshape(column, shape), unit, meaning)
+    reasons = texts([each if isinstance(each, str) else "" for each in outcomes]).reshape(shape)
     variables["reason"] = Variable(dims, reasons, "", "reason why there is no impact")
     attributes = study_attributes(
         "impacts",
