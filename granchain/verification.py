@@ -312,8 +312,8 @@ def at_step(case: Case, step: float, close: int, instants: float, coarser: bool)
         "time.step": step,
         "sensors.interval": close * step,
         "sensors.contacts": [],
+        "snapshots": {"interval": instants},
     }
-    changes["snapshots"] = {"interval": instants}
     if coarser:
         # this run is only for comparison, so its energy balance may exceed the bound of the case
         changes["energy.bound"] = max(case.energy.bound, 1.0)
