@@ -27,6 +27,7 @@ from granchain.contact.law import OPEN, PHASES
 from granchain.contact.law_record import LawRecord
 from granchain.contact.model import Model
 from granchain.engine.drives import drive_at
+from granchain.engine.fields import CONTACT
 from granchain.engine.mixture import models_of
 from granchain.engine.recording import Energies, Recording
 from granchain.engine.setup import (
@@ -580,7 +581,11 @@ def variables_of_chain(run: Ended, outcome: dict[str, np.ndarray]) -> dict[str, 
         "final_displacement": state.bodies.u[1 : n + 1].copy(),
         "final_velocity": state.bodies.v[1 : n + 1].copy(),
         "contact": chain.contact_labels[exists],
-        "contact_peak_force": state.contacts.peak[exists].copy(),
+        **{
+            field.variable: getattr(state.contacts, field.name)[exists].copy()
+            for field in CONTACT
+            if field.variable
+        },
         "largest_overlap": np.where(largest > OPEN, largest, 0.0),
         "residual_overlap": residual_overlaps(state.model, state.h[:, exists]).copy(),
     }

@@ -38,6 +38,7 @@ from granchain.case import Case
 from granchain.case.checks import PER_BODY
 from granchain.case.document import digest_of_case
 from granchain.contact.law import Quantity
+from granchain.engine.fields import CONTACT
 from granchain.errors import CaseError, FileError
 from granchain.simulation import run
 from granchain.status import Status
@@ -98,6 +99,13 @@ def test_the_data_hash_tells_data_apart_and_nothing_else(tmp_path):
 def test_the_estimated_file_size_counts_every_variable_of_a_body_or_contact():
     dims = [label.dims for label in schema.VARIABLES.values()]
     assert dims.count(("bead",)) + dims.count(("contact",)) == PER_BODY
+
+
+@pytest.mark.guard
+def test_a_variable_of_a_contact_row_has_a_label():
+    variables = [field.variable for field in CONTACT if field.variable]
+    assert [schema.VARIABLES[name].dims for name in variables] == [("contact",)] * len(variables)
+    assert "contact_peak_force" in variables
 
 
 @pytest.fixture(scope="module")

@@ -47,6 +47,8 @@ class Field(NamedTuple):
         Names of the axes of a record.
     swept : bool
         Whether the row is an argument of the sweeps.
+    variable : str
+        Name of the variable of the result that contains the final values of the contacts.
     """
 
     name: str
@@ -56,6 +58,7 @@ class Field(NamedTuple):
     kind: type = float
     axes: tuple[str, ...] = ()
     swept: bool = False
+    variable: str = ""
 
 
 BODY = (
@@ -80,7 +83,7 @@ CONTACT = (
         swept=True,
     ),
     Field("force", "contact", "recorded force at the last step [N]", swept=True),
-    Field("peak", "contact", "largest force [N]", swept=True),
+    Field("peak", "contact", "largest force [N]", swept=True, variable="contact_peak_force"),
     Field("largest_overlap", "contact", "largest overlap up to this time [m]", -np.inf, swept=True),
     Field("elastic", "contact", "elastic part of the force [N]", swept=True),
     Field("clamp", "contact", "force that the clamp adds [N]", swept=True),

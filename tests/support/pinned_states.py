@@ -57,6 +57,13 @@ CONTACTS = (
 )  # fmt: skip
 # Names that changed after the states were pinned; the hashes contain the earlier names.
 RENAMED = {"reach": "largest_overlap"}
+# Rows of contacts that depend on the set-up only, or that a step uses once. Others are hashed.
+WORKING = ("limit", "kicked", "recorded", "endwise")
+CONTACTS += tuple(
+    field.name
+    for field in fields.CONTACT
+    if field.name not in (*CONTACTS, *RENAMED.values(), *WORKING)
+)
 SIDES = (f"{side}_{name}" for name in ("last", "speed", "force") for side in ("left", "right"))
 NUMBERS = ("dt", "drive_work", *SIDES, "pending", "drive_rest")
 COUNTS = ("step", "front", "sample", "snapshot", "entry", "clamped", "n_jumps", "echoes")
