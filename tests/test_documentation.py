@@ -139,7 +139,7 @@ def test_what_a_page_shows_is_what_happens(page, clone, blank_pictures):
     for language, body, name, shown in blocks(page):
         if name is not None:
             (clone / name).write_text(body)
-        # CONTRIBUTING contains a skeleton that is not runnable code
+        # the guide to a law contains a skeleton that is not runnable code
         elif language == "python" and "..." not in body:
             with contextlib.redirect_stdout(io.StringIO()) as printed:
                 exec(compile(body, page, "exec"), namespace)

@@ -1,4 +1,4 @@
-"""A new law requires the files that CONTRIBUTING lists, and no other files."""
+"""A new law requires the files that its guide lists, and no other files."""
 
 import os
 import re
@@ -74,9 +74,9 @@ GUARDS = (
 
 
 def listed():
-    """Return the files that CONTRIBUTING lists for a law, with the change to each."""
-    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    table = text[text.index("A new law `my-law` needs") : text.index("### The file")]
+    """Return the files that the guide lists for a law, with the change to each."""
+    text = (ROOT / "docs" / "contribute-a-law.md").read_text(encoding="utf-8")
+    table = text[text.index("A new law `my-law` needs") : text.index("## The file")]
     table = table.replace("my_law", MODULE).replace("my-law", NAME)
     return dict(re.findall(r"^\| `([^`]+)` \| (.*) \|$", table, re.MULTILINE))
 
