@@ -314,7 +314,7 @@ class Journal:
 
     @property
     def _identity(self) -> dict[str, str]:
-        """What must be equal when the run resumes from a checkpoint."""
+        """Facts that must be equal when the run resumes from a checkpoint."""
         return {
             "case_sha256": self.case.sha256,
             "law": self.state.law_record().text,

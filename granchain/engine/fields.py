@@ -397,7 +397,8 @@ def motion_of(row, k):
 
 @hot
 def write_changed(force, values, events, first, changed):
-    """Write values to the contacts with two forces in this step: of the kick, and recorded."""
+    """Write one of the two forces, for the kick or for the records, of each contact that has
+    both."""
     for e in range(changed):
         k = events.changed[first + e]
         force[k] = values[k]

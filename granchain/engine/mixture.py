@@ -162,13 +162,13 @@ def _law_of(models: tuple[Model, ...], functions: dict[str, Callable]) -> type[C
 
 
 def _places(quantities: tuple[Quantity, ...], among: tuple[Quantity, ...]) -> tuple[int, ...]:
-    """Return the position of each quantity among others of the same names."""
+    """Return the index of each quantity, by its name, in other quantities."""
     names = [quantity.name for quantity in among]
     return tuple(names.index(quantity.name) for quantity in quantities)
 
 
 def _picked(places: tuple[int, ...]) -> Callable:
-    """Return a plain function (values) -> the tuple of those at given positions."""
+    """Return a plain function (values) -> the tuple of the values at given positions."""
     if not places:
         return _pick_none
     before, last = _picked(places[:-1]), places[-1]

@@ -251,7 +251,7 @@ def check_target(path: str | os.PathLike[str], overwrite: bool = False) -> None:
 
 
 def _check_target(target: Path, overwrite: bool, marks: tuple[bytes, ...] = ()) -> None:
-    """Reject a file that cannot be written there, or that must not be replaced."""
+    """Raise an error if the file cannot be written, or must not be replaced."""
     # files next to an output file, whose name has already been checked
     name = target.name.removesuffix(".part").removesuffix(CHECKPOINT_ENDING)
     length = len(os.fsencode(name))
