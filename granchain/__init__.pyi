@@ -83,7 +83,7 @@ from .measured.impacts import ImpactComparison as ImpactComparison
 
 # Figures and analysis
 from . import figures as figures
-from .figures.run import animate as animate
+from .figures.motion import animate as animate
 from .show.explore import explore as explore
 from . import analysis as analysis
 

@@ -14,7 +14,7 @@ from support.synthetic import synthetic, wave_speed
 import granchain as gc
 from granchain import analysis, figures
 from granchain.cli import obey
-from granchain.figures.run import contact_forces
+from granchain.figures.motion import contact_forces
 
 pytestmark = pytest.mark.filterwarnings("error")
 

@@ -13,7 +13,7 @@ from granchain.analysis import bead_energy, energy_balance, observed_order
 from granchain.case import Case
 from granchain.engine.state import State
 from granchain.errors import CaseError, RunError
-from granchain.figures.run import contact_forces
+from granchain.figures.motion import contact_forces
 from granchain.set_up import chain_of
 from granchain.simulation import prepare, recording_of
 from granchain.studies.measures import obstacle_to_transmission

@@ -340,7 +340,7 @@ def animate(
 
     Displacements are magnified, and colours show forces.
     """
-    from granchain.figures.run import MOVING
+    from granchain.figures.motion import MOVING
     from granchain.store.files import check_new
 
     target = out if out is not None else f"{Path(file).stem}.gif"

@@ -16,9 +16,9 @@ heading contains the title of the case and the contact laws; remove it with `fig
 from granchain.figures.laws import impact_loops, restitution_against_speed
 from granchain.figures.measured import comparison, fit, impact_comparison
 from granchain.figures.mechanisms import joint_force, joint_orbit, slider_kinematics
+from granchain.figures.motion import animation
 from granchain.figures.orbits import bifurcation, orbit
 from granchain.figures.run import (
-    animation,
     bead_velocities,
     energy,
     force_traces,
