@@ -19,7 +19,7 @@ import numpy as np
 from granchain.analysis import in_motion_and_store, residual_share, sensor_pulses, supplied_energy
 from granchain.analysis.pulse import ForceJumps, first_pulse, largest_jump, static_force
 from granchain.case import Case, check_case
-from granchain.case.start import begun, differences_of, new_walls, same_of, state_of_run
+from granchain.case.start import differences_of, drive_clock, new_walls, same_of, state_of_run
 from granchain.chain import Chain, End, Start
 from granchain.contact import law_named
 from granchain.contact.certified import about_certificate
@@ -425,7 +425,7 @@ def going_on(case: Case, chain: Chain, contacts: Contacts, step: TimeStep) -> Ch
 
     def moved(where: str, end: End) -> End:
         assert end.time is not None
-        first, before, _ = begun(case, where)
+        first, before, _ = drive_clock(case, where)
         return replace(end, time=end.time - (first if going else before))
 
     ends: dict[str, Any] = {

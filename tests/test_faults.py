@@ -219,7 +219,7 @@ def test_a_second_signal_ends_the_process_without_what_is_half_written(tmp_path,
             Interruption(own_process=True) as interruption,
         ):
             os.dup2(said.fileno(), 2)
-            interruption.something_to_lose, interruption.aborted = True, "aborted; go on"
+            interruption.note_only, interruption.abort_message = True, "aborted; go on"
             with contextlib.suppress(BaseException), new_file(tmp_path / "run.h5") as part:
                 part.write_bytes(b"half")
                 os.kill(os.getpid(), signal.SIGINT)

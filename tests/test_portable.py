@@ -86,7 +86,7 @@ journal.begin([b"first"])
 _, frames = journal.read("a journal")
 journal.begin([b"second"])
 with Interruption() as noted:
-    noted.something_to_lose = True
+    noted.note_only = True
     signal.raise_signal(portable.ENDING[-1])
 print(json.dumps([portable.WINDOWS, codes, opened.data_sha256 == result.data_sha256,
     resumed.data_sha256 == result.data_sha256, len(many), noted.number == portable.ENDING[-1],

@@ -25,12 +25,12 @@ from granchain.case.checks import (
     PER_BODY,
     PER_STATE,
     bodies_in,
-    check_across,
     check_state,
+    check_together,
     law_values,
+    memory_estimates,
     read_own_contacts,
     read_pairs,
-    sizes,
     tolerances_of,
 )
 from granchain.case.document import (
@@ -48,7 +48,7 @@ from granchain.case.document import (
 from granchain.case.signals import Drive, lists_in_place_of_files, signal_table, table_of_lists
 from granchain.case.start import (
     StoredState,
-    begun,
+    drive_clock,
     drives_in,
     fastest_closing,
     moves,
@@ -105,7 +105,8 @@ class CheckedCase(Table):
 
     # Keys that exclude each other: if one is changed, the other is removed.
     alternatives: ClassVar[Mapping[str, str]] = {}
-    # Labels of the numbers that `measure` reads from a result, for cases that run alone.
+    # Labels of the numbers that `measure` reads from the result of a mechanism. They are empty for
+    # a chain, which distinguishes the two kinds of cases.
     measured: ClassVar[Mapping[str, Any]] = {}
 
     # Tables as the author gave them, with the content of files that they name.
@@ -133,7 +134,7 @@ class CheckedCase(Table):
         plain = plain_tables(known_tables, problems)
         keys = lists_in_place_of_files(plain, context["folder"], problems)
         tables = cls._tables(keys, problems)
-        state = cls._across(tables, keys, context["folder"], context["state"], problems)
+        state = cls._complete_and_check(tables, keys, context["folder"], context["state"], problems)
         problems.close()
         case: Self = handler(tables)
         # pydantic takes 2 us to set a private attribute by its name
@@ -158,7 +159,7 @@ class CheckedCase(Table):
         }
 
     @classmethod
-    def _across(
+    def _complete_and_check(
         cls,
         tables: dict[str, Any],
         keys: dict[str, Any],
@@ -258,6 +259,7 @@ class CheckedCase(Table):
             tables["initial"]["file"] = name
         text = toml_text(tables, self.resolved())
         if len(text.encode()) > CASE_BYTES:
+            # The completed values are only comments, so they can be left out.
             text = toml_text(tables)
         if len(text.encode()) > CASE_BYTES:
             raise CaseError(
@@ -311,20 +313,23 @@ class CheckedCase(Table):
         return {"title": self.title, **self.plain()}
 
     def plain(self) -> dict[str, Any]:
-        """Return all tables as plain data, without None."""
-        # a material differs from the table from which it is read
+        """Return all tables as plain data, without None and without the title."""
+        # pydantic would warn about a material, which differs from the table that declares it
         return self.model_dump(mode="json", exclude_none=True, warnings=False)
 
 
 @cache
 def _reader(kind: type[CheckedCase]) -> type[Table]:
-    """Return a table with the title and all tables of a case, which are optional."""
+    """Return a table with the title and all tables of a case, of which none is required.
+
+    With it, all other tables are read and checked even if a required table is missing.
+    """
     keys: dict[str, Any] = {}
     for name, field in kind.model_fields.items():
         about = declared(kind, name)
         optional = key(about["meaning"], about["allowed"], None)
-        required = field.annotation | None, optional  # type: ignore[operator]
-        keys[name] = required if field.is_required() else (field.annotation, field)
+        made_optional = field.annotation | None, optional  # type: ignore[operator]
+        keys[name] = made_optional if field.is_required() else (field.annotation, field)
     return create_model(kind.__name__, __base__=HeadingTable, **keys)
 
 
@@ -369,7 +374,7 @@ class Case(CheckedCase):
     )
 
     @classmethod
-    def _across(
+    def _complete_and_check(
         cls,
         tables: dict[str, Any],
         keys: dict[str, Any],
@@ -388,15 +393,15 @@ class Case(CheckedCase):
             tolerances = tolerances_of(tables["tolerance"], "tolerance", problems)
             tables["tolerance"] = ToleranceTable(**tolerances)
         complete(tables, keys)
-        start, moved = "", tables.get("initial") is not None and "chain" in tables
+        start, has_initial = "", tables.get("initial") is not None and "chain" in tables
         if (
-            moved
+            has_initial
             and problems.readable("chain.beads", "chain.segment")
             and problems.clear("initial")
         ):
             start = read_initial(tables, keys, folder, state, problems)
         resumes = getattr(tables.get("initial"), "state", None) is not None
-        check_across(tables, resumes, problems)
+        check_together(tables, resumes, problems)
         needed = ("chain", "striker", "ends", "drive", "contact", "initial", "time.end")
         if start and cls.model_fields.keys() <= tables.keys() and problems.clear(*needed):
             case = cls.model_construct(**tables)
@@ -412,7 +417,7 @@ class Case(CheckedCase):
     @property
     def memory(self) -> float:
         """Estimated memory of a run [bytes], from the counts alone."""
-        return sum(size for size, *_ in sizes(dict(self)))
+        return sum(size for size, *_ in memory_estimates(dict(self)))
 
     @property
     def file_size(self) -> float:
@@ -421,11 +426,14 @@ class Case(CheckedCase):
         Estimated from the counts alone: recorded data, bodies, and the final state.
         """
         tables, law = dict(self), laws().get(self.contact.law)
+        # the final state, and the state that the run starts from, which the case contains
         states = 1 if self.stored_state is None else 2
         history = 0 if law is None else len(law.history)
         each = PER_BODY + history + states * (PER_STATE + history)
+        # the first estimate is the memory of the bodies, which the file stores in another form
+        recorded = sum(size for size, *_ in memory_estimates(tables)[1:])
         # there is one contact more than bodies if there are two walls
-        return sum(size for size, *_ in sizes(tables)[1:]) + 8.0 * each * (bodies_in(tables) + 1)
+        return recorded + 8.0 * each * (bodies_in(tables) + 1)
 
     def bodies(self) -> dict[str, Any]:
         """Return the properties of all bodies: the striker, if any, then the beads.
@@ -467,6 +475,7 @@ class Case(CheckedCase):
             ]
         if self.striker is not None:
             striker = self.striker
+            # a striker has no displacement, drag, or on-site spring, and touches the first bead
             first = (striker.radius, striker.mass, striker.speed, *[0.0] * (len(arrays) - 3))
             for (name, beads), value in zip(arrays.items(), first, strict=True):
                 arrays[name] = np.concatenate([[value], beads])
@@ -479,12 +488,12 @@ class Case(CheckedCase):
         The inputs apply to all contacts except those of `pair_inputs`. A restitution that is taken
         from another law remains a table.
         """
-        return self._with_speed(self.contact.inputs())
+        return self._with_impact_speed(self.contact.inputs())
 
     def pair_inputs(self) -> list[tuple[tuple[str, str], SimpleNamespace]]:
         """Return the materials and `law_inputs` of each pair with individual inputs."""
         return [
-            (pair.materials, self._with_speed(self.contact.inputs() | pair.inputs()))
+            (pair.materials, self._with_impact_speed(self.contact.inputs() | pair.inputs()))
             for pair in self.contact.pair or ()
         ]
 
@@ -507,12 +516,16 @@ class Case(CheckedCase):
                 which[first_body + 1 : first_body + segment.count] = numbers[id(segment)]
                 first_body += segment.count
         return [
-            (which == number, contact.law, self._with_speed(contact.inputs()))
+            (which == number, contact.law, self._with_impact_speed(contact.inputs()))
             for number, contact in enumerate(laws_of)
             if contact is not None and number in which
         ]
 
-    def _with_speed(self, inputs: dict[str, Any]) -> SimpleNamespace:
+    def _with_impact_speed(self, inputs: dict[str, Any]) -> SimpleNamespace:
+        """Return inputs of a law in which impact_speed = "striker" is replaced by a speed [m/s].
+
+        Without a striker, it is the fastest approach of two neighbours at the start.
+        """
         if inputs.get("impact_speed") == "striker":
             inputs["impact_speed"] = (
                 fastest_closing(dict(self)) if self.striker is None else self.striker.speed
@@ -568,7 +581,7 @@ class Case(CheckedCase):
         """
         if own_clock:
             drive = self.driven(where)
-            return drive._replace(time=drive.time - begun(self, where)[1])
+            return drive._replace(time=drive.time - drive_clock(self, where)[1])
         end = self.drives.get(where)
         if end is None:
             raise CaseError(
@@ -578,7 +591,7 @@ class Case(CheckedCase):
             )
         if end.signal is None:
             return table_of_lists(end)
-        _, before, period = begun(self, where)
+        _, before, period = drive_clock(self, where)
         return signal_table(end, self.time.end + before, period)
 
     @property

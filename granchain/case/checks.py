@@ -19,12 +19,18 @@ import numpy as np
 from pydantic import BaseModel
 
 from granchain.case.document import entry_at, first_few, flattened
-from granchain.case.signals import check_drive, check_keys, check_signal, lines, table_of_lists
+from granchain.case.signals import (
+    check_drive,
+    check_keys,
+    check_signal,
+    spectral_lines,
+    table_of_lists,
+)
 from granchain.case.start import (
     FIXED,
     MOTION_COLUMNS,
-    begun,
     check_length,
+    drive_clock,
     drives_in,
     fastest_closing,
     same_of,
@@ -72,7 +78,7 @@ PER_STATE = 16
 FACTORS = ("radius_factor", "mass_factor", "modulus_factor")
 
 
-def check_across(tables: dict[str, Any], resumes: bool, problems: Problems) -> None:
+def check_together(tables: dict[str, Any], resumes: bool, problems: Problems) -> None:
     """Check the readable keys against each other.
 
     Under [sensors], ranges are replaced by numbers. If the run resumes from a state, `check_state`
@@ -347,20 +353,20 @@ def check_density(where: str, structure: Any, problems: Problems) -> None:
 
 
 def check_drive_table(
-    where: str, end: DriveTable, time: TimeTable | None, problems: Problems
+    where: str, drive: DriveTable, time: TimeTable | None, problems: Problems
 ) -> None:
     """Check the keys of a drive, and its signal or lists."""
-    check_keys(where, end, problems)
-    if end.signal is not None:
-        check_signal(where, end, time, problems)
-    elif end.time is not None and end.value is not None and problems.clear(where):
-        check_drive(where, end.drive, table_of_lists(end), time, problems)
+    check_keys(where, drive, problems)
+    if drive.signal is not None:
+        check_signal(where, drive, time, problems)
+    elif drive.time is not None and drive.value is not None and problems.clear(where):
+        check_drive(where, drive.drive, table_of_lists(drive), time, problems)
 
 
 def check_ramps(tables: Mapping[str, Any], problems: Problems) -> None:
     """Check that a displacement with `ramp_from` begins at 0."""
-    for where, end in drives_in(tables).items():
-        moved = end.drive == "displacement" and end.ramp_from and (end.phase or end.dc)
+    for where, drive in drives_in(tables).items():
+        moved = drive.drive == "displacement" and drive.ramp_from and (drive.phase or drive.dc)
         if moved and problems.clear(f"{where}.ramp_from"):
             problems.add(
                 f"{where}.ramp_from",
@@ -379,12 +385,12 @@ def check_bead_drives(
     resonators, and no initial motion.
     """
     chain, ends, beads = tables["chain"], tables["ends"], tables["chain"].total()
-    places = {f"drive.{i}": drive for i, drive in enumerate(tables.get("drive", ()))}
-    pushed = {1: ends.left} if tables.get("striker") is None else {}
-    pushed[beads] = ends.right
-    ends_pushed = [bead for bead, end in pushed.items() if getattr(end, "drive", "") == "force"]
-    many = Counter([drive.bead for drive in places.values()] + ends_pushed)
-    for where, drive in places.items():
+    bead_drives = {f"drive.{i}": drive for i, drive in enumerate(tables.get("drive", ()))}
+    # The left end pushes the striker, if there is one.
+    pushed = [(beads, ends.right)] + [(1, ends.left)] * (tables.get("striker") is None)
+    ends_pushed = [bead for bead, end in pushed if getattr(end, "drive", "") == "force"]
+    drives_of_bead = Counter([drive.bead for drive in bead_drives.values()] + ends_pushed)
+    for where, drive in bead_drives.items():
         check_drive_table(where, drive, time, problems)
         inside = problems.check(
             drive.bead <= beads,
@@ -396,7 +402,7 @@ def check_bead_drives(
         if drive.drive != "displacement" or not inside:
             continue
         problems.check(
-            many[drive.bead] == 1,
+            drives_of_bead[drive.bead] == 1,
             f"{where}.bead",
             f"bead {drive.bead} has a prescribed displacement and another drive or force",
             "A bead with a prescribed displacement can have no other drive, "
@@ -537,7 +543,7 @@ def touches_at_rest(chain: ChainTable, ends: EndsTable, striker: StrikerTable | 
 
 def check_size(tables: Mapping[str, Any], problems: Problems) -> None:
     """Reject a run that needs too much memory or too many steps, from the counts alone."""
-    time, estimates = tables["time"], sizes(tables)
+    time, estimates = tables["time"], memory_estimates(tables)
     total = sum(size for size, *_ in estimates)
     # Too many bodies make everything else large, so only they are reported.
     large = [estimate for estimate in estimates if estimate[0] > MEMORY] or [max(estimates)]
@@ -564,7 +570,7 @@ def bodies_in(tables: Mapping[str, Any]) -> int:
     return int(tables["chain"].total() + (1 if tables.get("striker") else 0))
 
 
-def sizes(tables: Mapping[str, Any]) -> list[tuple[float, str, str, str]]:
+def memory_estimates(tables: Mapping[str, Any]) -> list[tuple[float, str, str, str]]:
     """Estimate the memory of each part of a run [bytes].
 
     Each entry also contains the key that decides it, its description, and the way to reduce it.
@@ -575,13 +581,13 @@ def sizes(tables: Mapping[str, Any]) -> list[tuple[float, str, str, str]]:
     step = time.step if isinstance(time.step, float) else 0.0
     beads = "chain.segment" if tables["chain"].segment else "chain.beads"
     size = 8.0 * bodies * (ARRAYS_PER_BODY + len(law.coefficients) + len(law.history))
-    riders = sum(
+    resonators = sum(
         repeat * segment.count * len(segment.resonator or ())
         for repeat, group in tables["chain"].groups()
         for segment in group
     )
-    size += 8.0 * ARRAYS_PER_BODY * riders
-    amounts = [(size, beads, f"{bodies} bodies", "Use fewer beads")]
+    size += 8.0 * ARRAYS_PER_BODY * resonators
+    estimates = [(size, beads, f"{bodies} bodies", "Use fewer beads")]
     # The default is 1/200 of the run, or the complete run if that rounds to 0.
     balance = energy.interval or time.end / 200.0 or time.end
     # Two overlaps and the overlap rate of each contact, and the history of its law.
@@ -594,23 +600,23 @@ def sizes(tables: Mapping[str, Any]) -> list[tuple[float, str, str, str]]:
         (
             "snapshots",
             snapshots.interval if snapshots else math.inf,
-            1 + 2 * (bodies + riders) + contact_numbers,
+            1 + 2 * (bodies + resonators) + contact_numbers,
         ),
         ("energy", balance if energy.ledger else math.inf, 1 + 7),
     ):
         rows = time.end / max(interval, step)
         got = f"{rows:.3g} rows of {numbers} numbers"
         advice = "Choose a longer interval, or an earlier time.end"
-        amounts.append((8.0 * rows * numbers, f"{name}.interval", got, advice))
-    return amounts
+        estimates.append((8.0 * rows * numbers, f"{name}.interval", got, advice))
+    return estimates
 
 
 def check_state(case: Any, problems: Problems) -> None:
     """Compare a case with the stored state that it starts from."""
-    stored, mine = case.stored_state, same_of(case)
+    stored, digests = case.stored_state, same_of(case)
     for name, what in FIXED.items():
         problems.check(
-            stored.same[name] == mine[name],
+            stored.same[name] == digests[name],
             "initial",
             f"the state belongs to a different {what}",
             "Beads, radii, masses, materials, gaps, and the contact law with its inputs must "
@@ -640,10 +646,10 @@ def check_state(case: Any, problems: Problems) -> None:
     for where, end in case.drives.items():
         if not problems.clear("initial"):
             return
-        _, before, period = begun(case, where)
+        _, before, period = drive_clock(case, where)
         time = case.time.model_copy(update={"end": case.time.end + before})
         check_drive_table(where, end, time, problems)
-        first, last = lines(end, period) if end.signal == "noise" and period else (0, 0)
+        first, last = spectral_lines(end, period) if end.signal == "noise" and period else (0, 0)
         problems.check(
             first <= last,
             "initial",
@@ -771,7 +777,7 @@ def check_pairs(contact: ChainContactTable, tables: Mapping[str, Any], problems:
     touching = pairs_along(tables)
     names = dict.fromkeys(sorted({name for both in touching for name in both}))
     named = f"are {', '.join(f'{brief(name)}' for name in names)}" if names else "have no names"
-    pairs = "; ".join(sorted(map(pair_words, touching)))
+    pairs = "; ".join(sorted(map(pair_text, touching)))
     shared = [f"contact.{quantity.name}" for quantity in laws()[contact.law].inputs]
     met: dict[frozenset[str], int] = {}
     for i, pair in enumerate(contact.pair or ()):
@@ -792,7 +798,7 @@ def check_pairs(contact: ChainContactTable, tables: Mapping[str, Any], problems:
         problems.check(
             bool(unknown) or both in touching,
             location,
-            f"{pair_words(both)} do not touch in this chain",
+            f"{pair_text(both)} do not touch in this chain",
             f"The pairs that touch are {pairs}" if pairs else "No pair with names touches",
             "Remove the pair",
         )
@@ -800,7 +806,7 @@ def check_pairs(contact: ChainContactTable, tables: Mapping[str, Any], problems:
         problems.check(
             first == i,
             location,
-            f"{pair_words(both)} repeat contact.pair.{first}",
+            f"{pair_text(both)} repeat contact.pair.{first}",
             "Each pair may occur once",
             "Put all its inputs in one table",
         )
@@ -815,9 +821,9 @@ def check_form(where: str, contact: ChainContactTable, pair: PairTable, problems
     """
     law, shared = laws()[contact.law], contact.inputs()
     with contextlib.suppress(LawError):
-        form = law.model(formed(shared))
+        form = law.model(form_inputs(shared))
         for name, value in pair.inputs().items():
-            if law.model(formed({**shared, name: value})) != form:
+            if law.model(form_inputs({**shared, name: value})) != form:
                 common = "a number" if isinstance(shared[name], float) else brief(shared[name])
                 problems.add(
                     f"{where}.{name}",
@@ -830,11 +836,11 @@ def check_form(where: str, contact: ChainContactTable, pair: PairTable, problems
 
 def needs_speed(contact: ContactTable) -> bool:
     """Check if the law needs an impact speed, which is so if its force depends on the rate."""
-    return laws()[contact.law].model(formed(contact.inputs())).uses_rate
+    return laws()[contact.law].model(form_inputs(contact.inputs())).uses_rate
 
 
-def formed(inputs: Mapping[str, Any]) -> SimpleNamespace:
-    """Return the inputs of a law as it needs them to choose its form.
+def form_inputs(inputs: Mapping[str, Any]) -> SimpleNamespace:
+    """Return inputs of a law with which it can choose its form.
 
     A restitution that is taken from another law is a table of numbers at many speeds.
     """
@@ -844,7 +850,7 @@ def formed(inputs: Mapping[str, Any]) -> SimpleNamespace:
     return SimpleNamespace(**values)
 
 
-def pair_words(both: frozenset[str]) -> str:
+def pair_text(both: frozenset[str]) -> str:
     """Return the names of two materials for a message."""
     first, second = sorted(both)[0], sorted(both)[-1]
     return f"{brief(first)} and {brief(second)}"

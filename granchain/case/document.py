@@ -295,7 +295,7 @@ def set_value(document: dict[str, Any], where: str, value: Any) -> None:
         if isinstance(at, dict):
             inner = at.setdefault(word, {})
         else:
-            inner = at[int(word)] if _is_place(word, at) else None
+            inner = at[int(word)] if _is_index(word, at) else None
         if word.endswith("material") and isinstance(inner, str) and inner in MATERIALS:
             inner = at[word] = MATERIALS[inner].constants()
         if inner is None:
@@ -307,7 +307,7 @@ def set_value(document: dict[str, Any], where: str, value: Any) -> None:
         at.pop(last, None)
         if value is not None:
             at[last] = value
-    elif on_way and _is_place(last, at):
+    elif on_way and _is_index(last, at):
         at[int(last) : int(last) + 1] = [] if value is None else [value]
     else:
         requirement = "A key is the names of tables joined by dots, such as contact.psi."
@@ -322,7 +322,7 @@ def set_value(document: dict[str, Any], where: str, value: Any) -> None:
         raise CaseError(f"{brief(where)}: key not found. {requirement}")
 
 
-def _is_place(word: str, entries: Any) -> bool:
+def _is_index(word: str, entries: Any) -> bool:
     """Return whether a word is the index of an entry of a list."""
     return isinstance(entries, list) and word.isdecimal() and int(word) < len(entries)
 

@@ -35,169 +35,171 @@ class Drive(NamedTuple):
     slope: np.ndarray | None = None
 
 
-def highest(end: Any) -> float:
+def highest_frequency(table: Any) -> float:
     """Return a frequency F [Hz] that bounds the fourth derivative of a signal.
 
     The derivative is at most (2 pi F)^4 times the amplitude.
     """
-    if end.signal == "pulse":
+    if table.signal == "pulse":
         # Half a period. For a gaussian, 3^(1/4)/(2 pi) = 0.2095 divided by the standard deviation.
         return (
-            0.5 / end.duration
-            if end.shape == "half-sine"
-            else 0.2095 * GAUSSIAN_WIDTHS / end.duration
+            0.5 / table.duration
+            if table.shape == "half-sine"
+            else 0.2095 * GAUSSIAN_WIDTHS / table.duration
         )
-    if end.signal == "harmonic" and end.ramp_from:
+    if table.signal == "harmonic" and table.ramp_from:
         # The k-th derivative of the ramp is below (840^(1/4)/ramp)^k. The derivatives of the angle
         # thus add less than 1.5 times this frequency, and those of the amplitude add it once (see
         # `_with_ramps`).
-        return float(max(end.frequency, end.ramp_from[1]) + 2.5 * 0.857 / end.ramp)
-    if end.signal == "harmonic":
-        top = end.frequency
-    elif end.signal == "noise":
-        top = end.band[1]
+        return float(max(table.frequency, table.ramp_from[1]) + 2.5 * 0.857 / table.ramp)
+    if table.signal == "harmonic":
+        top = table.frequency
+    elif table.signal == "noise":
+        top = table.band[1]
     else:
         # For sin(p) with p'' = c: p'^4 + 6 c p'^2 + 3 c^2 < (p' + (3 c^2)^(1/4))^4, and
         # (3 (2 pi)^2)^(1/4)/(2 pi) = 0.5251.
-        rate = abs(end.to - getattr(end, "from")) / end.duration
-        top = max(getattr(end, "from"), end.to) + 0.5251 * math.sqrt(rate)
+        rate = abs(table.to - getattr(table, "from")) / table.duration
+        top = max(getattr(table, "from"), table.to) + 0.5251 * math.sqrt(rate)
     # The k-th derivative of the ramp factor is below (840^(1/4)/ramp)^k, and
     # 840^(1/4)/(2 pi) = 0.857 (see `_with_ramps`).
-    return float(top + (0.857 / end.ramp if end.ramp else 0.0))
+    return float(top + (0.857 / table.ramp if table.ramp else 0.0))
 
 
-def length(end: Any, run: float) -> float:
+def signal_duration(table: Any, run: float) -> float:
     """Return the duration of a signal [s]; by default the complete run."""
-    return run if end.duration is None else float(end.duration)
+    return run if table.duration is None else float(table.duration)
 
 
-def signal_table(end: Any, run: float, period: float | None = None) -> Drive:
+def signal_table(table: Any, run: float, period: float | None = None) -> Drive:
     """Return the table of a signal for a run of this length [s].
 
     A signal without a duration continues for two periods after the run, because the last step may
     end after it. `period` is the period of noise without a duration [s]; by default the run.
     """
-    if end.signal == "noise":
-        return _noise(end, run, period or run)
-    duration, each = length(end, run), 1.0 / (KNOTS_PER_PERIOD * highest(end))
-    n = math.ceil(duration / each)
+    if table.signal == "noise":
+        return _noise(table, run, period or run)
+    duration = signal_duration(table, run)
+    spacing = 1.0 / (KNOTS_PER_PERIOD * highest_frequency(table))
+    n = math.ceil(duration / spacing)
     time: np.ndarray = (
         np.linspace(0.0, duration, n + 1)
-        if end.duration is not None
-        else each * np.arange(n + 2 * KNOTS_PER_PERIOD)
+        if table.duration is not None
+        else spacing * np.arange(n + 2 * KNOTS_PER_PERIOD)
     )
-    if end.signal == "pulse" and end.shape == "half-sine":
+    if table.signal == "pulse" and table.shape == "half-sine":
         angle = math.pi * time / duration
         value, slope = np.sin(angle), math.pi / duration * np.cos(angle)
         value[-1] = 0.0
-    elif end.signal == "pulse":
+    elif table.signal == "pulse":
         deviation = duration / GAUSSIAN_WIDTHS
         x = (time - 0.5 * duration) / deviation
         foot = math.exp(-0.125 * GAUSSIAN_WIDTHS * GAUSSIAN_WIDTHS)
         bell = np.exp(-0.5 * x * x)
         value, slope = (bell - foot) / (1.0 - foot), -x * bell / (deviation * (1.0 - foot))
         value[[0, -1]] = 0.0
-    elif end.ramp_from:
-        return _with_constant(end, _ramped_from(end, time))
+    elif table.ramp_from:
+        return _with_constant(table, _ramped_from(table, time))
     else:
-        first, rate = end.frequency, 0.0
-        if end.signal == "chirp":
-            first, rate = getattr(end, "from"), (end.to - getattr(end, "from")) / end.duration
+        first, rate = table.frequency, 0.0
+        if table.signal == "chirp":
+            first = getattr(table, "from")
+            rate = (table.to - first) / table.duration
         periods, frequency = (first + 0.5 * rate * time) * time, first + rate * time
-        angle = 2.0 * math.pi * periods + (end.phase or 0.0)
+        angle = 2.0 * math.pi * periods + (table.phase or 0.0)
         slope = 2.0 * math.pi * frequency * np.cos(angle)
-        value, slope = _with_ramps(end, time, np.sin(angle), slope)
-    return _with_constant(end, Drive(time, end.amplitude * value, end.amplitude * slope))
+        value, slope = _with_ramps(table, time, np.sin(angle), slope)
+    return _with_constant(table, Drive(time, table.amplitude * value, table.amplitude * slope))
 
 
-def _with_constant(end: Any, drive: Drive) -> Drive:
+def _with_constant(table: Any, drive: Drive) -> Drive:
     """Add the constant part to a signal, multiplied by the ramps."""
     time, value, slope = drive
-    if not end.dc:
+    if not table.dc:
         return drive
-    constant, change = _with_ramps(end, time, np.full(time.size, end.dc), np.zeros(time.size))
+    constant, change = _with_ramps(table, time, np.full(time.size, table.dc), np.zeros(time.size))
     return Drive(time, value + constant, slope + change)
 
 
 def _with_ramps(
-    end: Any, time: np.ndarray, value: np.ndarray, slope: np.ndarray
+    table: Any, time: np.ndarray, value: np.ndarray, slope: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Multiply a signal by a factor that rises from 0 to 1 and falls back before the end.
 
     35 x^4 - 84 x^5 + 70 x^6 - 20 x^7: the lowest polynomial with three derivatives of zero at both
     ends. Its derivatives reach 2.19, 7.51, 52.5 and 840, each below 840^(k/4).
     """
-    if not end.ramp:
+    if not table.ramp:
         return value, slope
-    whole = math.inf if end.duration is None else end.duration
-    (rise, up), (fall, down) = (_rise(t / end.ramp) for t in (time, whole - time))
-    if end.ramp_from:
+    whole = math.inf if table.duration is None else table.duration
+    (rise, up), (fall, down) = (_ramp(t / table.ramp) for t in (time, whole - time))
+    if table.ramp_from:
         # The constant part does not start from 0.
         rise, up = np.ones_like(rise), np.zeros_like(up)
-    factor, steepness = rise * fall, (up * fall - rise * down) / end.ramp
+    factor, steepness = rise * fall, (up * fall - rise * down) / table.ramp
     return value * factor, slope * factor + value * steepness
 
 
-def _rise(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the factor of a ramp, and its slope."""
+def _ramp(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the factor of a ramp at fractions of its duration, and its slope."""
     x = np.clip(x, 0.0, 1.0)
     rise = x * x * x * x * (35.0 + x * (-84.0 + x * (70.0 - 20.0 * x)))
     return rise, 140.0 * (x * (1.0 - x)) ** 3
 
 
-def _ramped_from(end: Any, time: np.ndarray) -> Drive:
+def _ramped_from(table: Any, time: np.ndarray) -> Drive:
     """Return a harmonic that changes from the amplitude and frequency of `ramp_from`."""
-    amplitude, frequency = end.ramp_from
-    rise, up = _rise(time / end.ramp)
-    size = amplitude + (end.amplitude - amplitude) * rise
-    growth = (end.amplitude - amplitude) * up / end.ramp
-    angle = phase_at(end, time)
+    amplitude, frequency = table.ramp_from
+    rise, up = _ramp(time / table.ramp)
+    size = amplitude + (table.amplitude - amplitude) * rise
+    growth = (table.amplitude - amplitude) * up / table.ramp
+    angle = phase_at(table, time)
     sine, cosine = np.sin(angle), np.cos(angle)
-    turning = 2.0 * math.pi * (frequency + (end.frequency - frequency) * rise)
+    turning = 2.0 * math.pi * (frequency + (table.frequency - frequency) * rise)
     return Drive(time, size * sine, growth * sine + size * turning * cosine)
 
 
-def phase_at(end: Any, time: Any) -> Any:
+def phase_at(table: Any, time: Any) -> Any:
     """Return the phase of a harmonic at a time [rad]."""
-    periods = end.frequency * time
-    if end.ramp_from:
-        x = np.clip(time / end.ramp, 0.0, 1.0)
+    periods = table.frequency * time
+    if table.ramp_from:
+        x = np.clip(time / table.ramp, 0.0, 1.0)
         # Integral of the ramp factor; it is 1/2 over the complete ramp.
         risen = x * x * x * x * x * (7.0 + x * (-14.0 + x * (10.0 - 2.5 * x)))
-        before, past = end.ramp_from[1] - end.frequency, np.maximum(time - end.ramp, 0.0)
-        periods = periods + before * (time - end.ramp * risen - past)
-    return 2.0 * math.pi * periods + (end.phase or 0.0)
+        before, past = table.ramp_from[1] - table.frequency, np.maximum(time - table.ramp, 0.0)
+        periods = periods + before * (time - table.ramp * risen - past)
+    return 2.0 * math.pi * periods + (table.phase or 0.0)
 
 
-def lines(end: Any, run: float) -> tuple[int, int]:
-    """Return the first and last number of periods of the spectral lines of noise."""
-    whole = length(end, run)
-    return math.ceil(end.band[0] * whole), math.floor(end.band[1] * whole)
+def spectral_lines(table: Any, run: float) -> tuple[int, int]:
+    """Return the numbers of periods of the first and the last spectral line of noise."""
+    whole = signal_duration(table, run)
+    return math.ceil(table.band[0] * whole), math.floor(table.band[1] * whole)
 
 
-def _noise(end: Any, run: float, period: float) -> Drive:
+def _noise(table: Any, run: float, period: float) -> Drive:
     """Return noise from spectral lines of equal amplitude and random phase in the band.
 
     The lines are at all whole numbers of periods, so that the mean square of one period is exact.
     """
-    duration, (first, last) = length(end, period), lines(end, period)
-    n = math.ceil(KNOTS_PER_PERIOD * highest(end) * duration)
+    duration, (first, last) = signal_duration(table, period), spectral_lines(table, period)
+    n = math.ceil(KNOTS_PER_PERIOD * highest_frequency(table) * duration)
     # The raw stream of a bit generator is the same in all versions of NumPy (NEP 19); random() need
     # not be.
-    raw = np.random.PCG64(end.seed).random_raw(last - first + 1)
+    raw = np.random.PCG64(table.seed).random_raw(last - first + 1)
     phases = np.exp(2j * math.pi * ((raw >> np.uint64(11)) * 2.0**-53))
     spectrum = np.zeros(n // 2 + 1, dtype=complex)
-    spectrum[first : last + 1] = 0.5 * n * end.rms * math.sqrt(2.0 / (last - first + 1)) * phases
+    spectrum[first : last + 1] = 0.5 * n * table.rms * math.sqrt(2.0 / (last - first + 1)) * phases
     value = np.fft.irfft(spectrum, n)
     slope = np.fft.irfft(spectrum * (2j * math.pi / duration) * np.arange(spectrum.size), n)
     # The noise is periodic.
     many = n + 1
-    if end.duration is None:
+    if table.duration is None:
         many = (n if run == duration else math.ceil(run * n / duration)) + 2 * KNOTS_PER_PERIOD
     knots = np.arange(many)
     time = knots * (duration / n)
-    value, slope = _with_ramps(end, time, value[knots % n], slope[knots % n])
-    return _with_constant(end, Drive(time, value, slope))
+    value, slope = _with_ramps(table, time, value[knots % n], slope[knots % n])
+    return _with_constant(table, Drive(time, value, slope))
 
 
 # --------------------------------------------------------------------------------------------------
@@ -211,9 +213,9 @@ def lists_in_place_of_files(
     ends, drives = tables.get("ends"), tables.get("drive")
     changed: dict[str, Any] = {}
     if isinstance(ends, dict):
-        places = {name: f"ends.{name}" for name in ends}
+        keys = {name: f"ends.{name}" for name in ends}
         changed["ends"] = {
-            name: _with_lists(where, ends[name], folder, problems) for name, where in places.items()
+            name: _with_lists(where, ends[name], folder, problems) for name, where in keys.items()
         }
     if isinstance(drives, list):
         changed["drive"] = [
@@ -253,17 +255,17 @@ def _with_lists(where: str, table: Any, folder: Path | None, problems: Problems)
     return {key: table[key] for key in table if key != "file"} | {"time": time, "value": value}
 
 
-def check_keys(where: str, end: DriveTable, problems: Problems) -> None:
+def check_keys(where: str, table: DriveTable, problems: Problems) -> None:
     """Check that a drive has all keys of a file, of lists, or of its signal, and no others."""
     form = "time and value"
     needed: tuple[str, ...] = ("time", "value")
     optional: tuple[str, ...] = ()
-    if end.signal is not None:
-        required, optional = SIGNAL_KEYS[end.signal]
-        form, needed = f'signal = "{end.signal}"', ("signal", *required)
-    elif end.file is not None:
+    if table.signal is not None:
+        required, optional = SIGNAL_KEYS[table.signal]
+        form, needed = f'signal = "{table.signal}"', ("signal", *required)
+    elif table.file is not None:
         form, needed = "file", ("file",)
-    elif end.time is None or end.value is None:
+    elif table.time is None or table.value is None:
         problems.check(
             not problems.clear(where),
             where,
@@ -273,9 +275,9 @@ def check_keys(where: str, end: DriveTable, problems: Problems) -> None:
         return
     for name in DRIVE_TABLE.model_fields:
         location, accepted = f"{where}.{name}", (*needed, *optional)
-        if getattr(end, name) is None and name in needed and problems.clear(location):
+        if getattr(table, name) is None and name in needed and problems.clear(location):
             add_missing(DRIVE_TABLE, name, location, problems)
-        elif getattr(end, name) is not None and name not in ("drive", *accepted):
+        elif getattr(table, name) is not None and name not in ("drive", *accepted):
             problems.add(
                 location,
                 f"not allowed with {form}",
@@ -284,28 +286,30 @@ def check_keys(where: str, end: DriveTable, problems: Problems) -> None:
             )
 
 
-def table_of_lists(end: DriveTable) -> Drive:
+def table_of_lists(table: DriveTable) -> Drive:
     """Return the table of a drive that has the lists time and value."""
-    return Drive(np.array(end.time, dtype=float), np.array(end.value, dtype=float))
+    return Drive(np.array(table.time, dtype=float), np.array(table.value, dtype=float))
 
 
-def check_signal(where: str, end: DriveTable, time: TimeTable | None, problems: Problems) -> None:
+def check_signal(where: str, table: DriveTable, time: TimeTable | None, problems: Problems) -> None:
     """Check that a signal starts and ends at rest, and that its table has a bounded size."""
-    ramp, duration, ramp_key = end.ramp or 0.0, end.duration, f"{where}.ramp"
-    if end.band is not None and not (len(end.band) == 2 and 0.0 < end.band[0] < end.band[1]):
+    ramp, duration, ramp_key = table.ramp or 0.0, table.duration, f"{where}.ramp"
+    if table.band is not None and not (
+        len(table.band) == 2 and 0.0 < table.band[0] < table.band[1]
+    ):
         problems.add(
             f"{where}.band",
-            f"the band {' and '.join(f'{edge:g}' for edge in end.band[:3])} is not valid"
-            if end.band
+            f"the band {' and '.join(f'{edge:g}' for edge in table.band[:3])} is not valid"
+            if table.band
             else "the list is empty",
             "A band has two edges above 0 [Hz], the lower edge first",
         )
-    if end.ramp_from is not None:
-        good = len(end.ramp_from) == 2 and all(map(math.isfinite, end.ramp_from))
+    if table.ramp_from is not None:
+        good = len(table.ramp_from) == 2 and all(map(math.isfinite, table.ramp_from))
         problems.check(
-            good and end.ramp_from[1] > 0.0 and ramp > 0.0 and duration is None,
+            good and table.ramp_from[1] > 0.0 and ramp > 0.0 and duration is None,
             f"{where}.ramp_from",
-            f"{brief(list(end.ramp_from[:3]))} is not valid",
+            f"{brief(list(table.ramp_from[:3]))} is not valid",
             "It must be an amplitude and a frequency above 0, with a ramp and without a duration",
             "Write for example ramp_from = [1e-8, 5e3], and give the ramp [s]",
         )
@@ -323,19 +327,19 @@ def check_signal(where: str, end: DriveTable, time: TimeTable | None, problems: 
         )
     shifting = [ramp_key, *(f"{where}.{name}" for name in ("signal", "phase", "dc"))]
     if (
-        end.drive == "displacement"
+        table.drive == "displacement"
         and not ramp
-        and (end.signal == "noise" or end.phase or end.dc)
+        and (table.signal == "noise" or table.phase or table.dc)
         and problems.clear(*shifting)
     ):
         problem = "missing, but needed because the displacement does not begin at 0"
         fix = "Give the rise time [s] of the signal"
-        shifted = [f"the {name}" for name in ("phase", "dc") if getattr(end, name)]
+        shifted = [f"the {name}" for name in ("phase", "dc") if getattr(table, name)]
         fix += f", or remove {' and '.join(shifted)}" if shifted else ""
         problems.add(ramp_key, problem, "It must be a number above 0", fix)
     if time is None or not problems.clear(where, "time.end"):
         return
-    if duration is not None and duration < time.end and not ramp and end.signal != "pulse":
+    if duration is not None and duration < time.end and not ramp and table.signal != "pulse":
         problems.add(
             ramp_key,
             f"missing, but needed because the signal ends at {duration:g} s, before the run",
@@ -343,29 +347,29 @@ def check_signal(where: str, end: DriveTable, time: TimeTable | None, problems: 
             "Give a ramp [s], so that the signal ends at rest",
         )
     # The coefficients of the cubics grow with the third power of the frequency of a knot.
-    step, span = KNOTS_PER_PERIOD * highest(end), length(end, time.end)
-    size = max(abs(end.amplitude or end.rms or 0.0), abs((end.ramp_from or (0.0,))[0]))
-    size += abs(end.dc or 0.0)
-    if not KNOTS_PER_PERIOD * (span * highest(end) + 2.0) <= MOST_KNOTS:
+    step, span = KNOTS_PER_PERIOD * highest_frequency(table), signal_duration(table, time.end)
+    size = max(abs(table.amplitude or table.rms or 0.0), abs((table.ramp_from or (0.0,))[0]))
+    size += abs(table.dc or 0.0)
+    if not KNOTS_PER_PERIOD * (span * highest_frequency(table) + 2.0) <= MOST_KNOTS:
         problems.add(
             where,
-            f"{span:g} s of a signal with {highest(end):.3g} Hz are too long",
+            f"{span:g} s of a signal with {highest_frequency(table):.3g} Hz are too long",
             f"A signal may have at most {MOST_KNOTS // KNOTS_PER_PERIOD - 2} periods",
             "Shorten the signal or the run, or choose a lower frequency or a longer ramp",
         )
     elif not math.isfinite(size * step * step * step):
         problems.add(
             where,
-            f"{size:g} at {highest(end):.3g} Hz is out of range",
+            f"{size:g} at {highest_frequency(table):.3g} Hz is out of range",
             "The slopes of the signal must be finite",
             "Choose a smaller or a longer signal",
         )
-    elif end.band is not None:
-        first, last = lines(end, time.end)
+    elif table.band is not None:
+        first, last = spectral_lines(table, time.end)
         if first > last:
             problems.add(
                 f"{where}.band",
-                f"{end.band[0]:g} to {end.band[1]:g} Hz is too narrow",
+                f"{table.band[0]:g} to {table.band[1]:g} Hz is too narrow",
                 f"The band must contain a multiple of {1.0 / span:.6g} Hz, the inverse of the "
                 "length of the signal",
                 "Widen the band, or lengthen the signal",
@@ -373,7 +377,7 @@ def check_signal(where: str, end: DriveTable, time: TimeTable | None, problems: 
 
 
 def check_drive(
-    where: str, drive: str, table: Drive, end: TimeTable | None, problems: Problems
+    where: str, drive: str, table: Drive, time_table: TimeTable | None, problems: Problems
 ) -> None:
     """Check that a drive has increasing times, and covers the run or ends at rest."""
     time, value, _ = table
@@ -394,9 +398,9 @@ def check_drive(
             "Sort the rows, and remove duplicates",
         )
     elif (
-        end is not None
+        time_table is not None
         and problems.clear("time.end")
-        and not (time[0] <= 0.0 and (time[-1] >= end.end or at_rest))
+        and not (time[0] <= 0.0 and (time[-1] >= time_table.end or at_rest))
     ):
         # The values are not quoted, because the table may come from any file.
         problem = "the times begin after 0"
@@ -405,7 +409,7 @@ def check_drive(
         problems.add(
             where,
             problem,
-            f"The table must start at 0 and reach the end of the run at {end.end:g} s, or end at "
-            "rest with two equal values",
+            "The table must start at 0 and reach the end of the run at "
+            f"{time_table.end:g} s, or end at rest with two equal values",
             "Extend the table, or shorten the run",
         )

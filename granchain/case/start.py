@@ -85,7 +85,7 @@ def state_of_run(case: Any, start: Start, time_step: float) -> dict[str, Any]:
     else:
         began, drives = 0.0 if stored is None else stored.time, {}
         for where in drives_in(dict(case)):
-            _, before, period = begun(case, where)
+            _, before, period = drive_clock(case, where)
             drives[_key_of_drive(where, same)] = before, period or case.time.end
     facts = {
         "time_step": time_step,
@@ -149,6 +149,7 @@ def state_of_file(path: Path) -> str:
 
 
 def _kind(name: str) -> str:
+    """Return the type of the numbers of an array of a state, the same on every machine."""
     return "<i8" if name == "active" else "<f8"
 
 
@@ -278,7 +279,7 @@ def drives_in(tables: Mapping[str, Any]) -> dict[str, DriveTable]:
     return driven | {f"drive.{i}": table for i, table in enumerate(tables.get("drive", ()))}
 
 
-def begun(case: Any, where: str) -> tuple[float, float, float | None]:
+def drive_clock(case: Any, where: str) -> tuple[float, float, float | None]:
     """Return times of a drive at the start of a resumed run.
 
     These are its time at the first step that the state counts, its time at the start of the case,
@@ -334,11 +335,11 @@ def read_initial(
     """
     table, chain = tables["initial"], tables["chain"]
     beads, state = chain.total(), _state_of(table, state)
-    riding = {
+    resonator_motion = {
         name: values for name in OF_RESONATORS if (values := getattr(table, name)) is not None
     }
-    resonators = chain.attached_masses()[0].size if riding else 0
-    for name, numbers in riding.items():
+    resonators = chain.attached_masses()[0].size if resonator_motion else 0
+    for name, numbers in resonator_motion.items():
         check_length(f"initial.{name}", numbers, resonators, "resonator", "", problems)
     stated = {
         name: values for name in MOTION_COLUMNS if (values := getattr(table, name)) is not None
@@ -352,9 +353,9 @@ def read_initial(
         state = text if text.startswith(STATE_MARK) else ""
     if state or table.state is not None:
         problems.check(
-            not riding,
+            not resonator_motion,
             "initial",
-            f"{' and '.join(riding)} and a state are both present",
+            f"{' and '.join(resonator_motion)} and a state are both present",
             "The state already contains the motion",
             "Remove the motion",
         )
@@ -362,7 +363,7 @@ def read_initial(
         names = {} if table.file is None else {"file": table.file}
         keys["initial"] = names | {"state": sha256_of(state)}
         return state if problems.clear("initial") else ""
-    if table.file is None and not stated and not riding:
+    if table.file is None and not stated and not resonator_motion:
         problems.add(
             "initial",
             "file, velocity, and displacement are missing",
@@ -392,8 +393,9 @@ def read_initial(
                 "Remove one",
             )
     if table.file is not None:
-        tables["initial"] = InitialTable(**stated, **riding)
-        keys["initial"] = {name: list(values) for name, values in (stated | riding).items()}
+        tables["initial"] = InitialTable(**stated, **resonator_motion)
+        motion = stated | resonator_motion
+        keys["initial"] = {name: list(values) for name, values in motion.items()}
     return ""
 
 

@@ -379,7 +379,7 @@ class ChainTable(Table):
         ]
         return disorder * np.concatenate(factors)
 
-    def holds_or_carries(self) -> bool:
+    def has_springs_or_resonators(self) -> bool:
         """Check if any bead has an on-site spring or dashpot, or a resonator."""
         return any(
             segment.on_site_stiffness or segment.on_site_damping or segment.resonator

@@ -71,7 +71,7 @@ def end(number: int, sentence: str = "interrupted") -> NoReturn:
     Incomplete files are removed, and complete files stay.
     """
     handle(signal.SIG_IGN)
-    # The import of these modules may be incomplete.
+    # The import of these modules may be incomplete; `int()` and `list()` then do nothing.
     getattr(sys.modules.get("granchain.store.files"), "give_up", int)()
     for child in getattr(sys.modules.get("multiprocessing"), "active_children", list)():
         child.kill()
@@ -105,19 +105,20 @@ class Interruption:
 
     Attributes
     ----------
-    something_to_lose : bool
-        Whether there are results to lose, so that a signal is only noted.
-    in_vain : function
+    note_only : bool
+        Whether the first signal is only noted, because there are results to lose, or because the
+        work is complete.
+    end_message : function
         Return the message for a signal that ends the process at once.
-    aborted : str
+    abort_message : str
         Message for a second signal.
     """
 
     def __init__(self, own_process: bool = False, as_json: bool = False):
         self.number = self._count = 0
-        self.something_to_lose = False
-        self.in_vain: Callable[[], str] = lambda: "interrupted"
-        self.aborted = "aborted"
+        self.note_only = False
+        self.end_message: Callable[[], str] = lambda: "interrupted"
+        self.abort_message = "aborted"
         self._own_process, self._as_json = own_process, as_json
         self._before: dict[int, Any] = {}
 
@@ -135,7 +136,7 @@ class Interruption:
         for number, handler in self._before.items():
             signal.signal(number, handler)
         if isinstance(error, KeyboardInterrupt):
-            raise InterruptedRun(self.in_vain(), self.exit_code) from None
+            raise InterruptedRun(self.end_message(), self.exit_code) from None
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         """Store a signal. A second one ends the command, and a third one the process."""
@@ -147,12 +148,12 @@ class Interruption:
             os._exit(self.exit_code)
         if self._count == 2:
             if self._own_process:
-                end(number, self.aborted)
-            os.write(2, f"granchain: {clean(self.aborted)}\n".encode())
+                end(number, self.abort_message)
+            os.write(2, f"granchain: {clean(self.abort_message)}\n".encode())
             raise SystemExit(self.exit_code)
-        if not self.something_to_lose:
+        if not self.note_only:
             if self._own_process:
-                sentence = self.in_vain()
+                sentence = self.end_message()
                 if self._as_json:
                     print_error(InterruptedRun.__name__, [sentence], self.exit_code)
                 end(number, sentence)

@@ -56,8 +56,6 @@ LINE_EVERY = 0.1
 # Time to compile a loop that is not in a cache, by machine and law: measured, docs/speed.md.
 COMPILING = "4 to 10 s"
 
-IN_VAIN = "interrupted before the run started; {} was not written"
-
 
 @app.command(
     epilog=(
@@ -100,7 +98,9 @@ def run(
         no_collection(to_the_end=bool(context.obj)),
         Interruption(bool(context.obj), as_json) as interruption,
     ):
-        interruption.in_vain = lambda: IN_VAIN.format(target)
+        interruption.end_message = lambda: (
+            f"interrupted before the run started; {target} was not written"
+        )
         full_case = loaded_case(case, changes, law_module)
         if write_case is not None:
             full_case.save(write_case, overwrite)
@@ -112,7 +112,7 @@ def run(
             overwrite,
             resume,
             checkpoint,
-            threads or 1,
+            threads,
         )
         report_run(result, target, as_json)
         notify(*advice_on_end(full_case, result))
@@ -138,7 +138,7 @@ def computed_run(
         done = earlier_result(case, target, overwrite, resume, checkpoint)
         if done is not None:
             return done
-        with progress, failing(target, checkpoint.remove):
+        with progress, reporting_failure(target, checkpoint.remove):
             checkpoint.progress = progress.writing(checkpoint.path)
             progress.report_compiling(case.contact.law)
             with naming_the_law(case.contact.law):
@@ -150,7 +150,7 @@ def computed_run(
                     threads=threads,
                 )
             if result.status is Status.INTERRUPTED and checkpoint.exists:
-                progress.interruption.aborted = (
+                progress.interruption.abort_message = (
                     f"aborted; {target} was not written. Resume from {checkpoint.path} with "
                     "--resume"
                 )
@@ -161,12 +161,14 @@ def computed_run(
 
 
 @contextlib.contextmanager
-def failing(target: Path, clear: Callable[[], object] = int) -> Iterator[None]:
+def reporting_failure(
+    target: Path, remove_files: Callable[[], object] = lambda: None
+) -> Iterator[None]:
     """Report that nothing was saved if a run fails, and remove its files."""
     try:
         yield
     except RunError as error:
-        clear()
+        remove_files()
         raise RunError(
             f"{error}\nNo results were saved: {target} was not written.", error.result
         ) from None
@@ -211,6 +213,7 @@ def earlier_result(
     from granchain.store.schema import source_hash
 
     try:
+        # Only the status and the provenance are needed, no variables.
         stored = gc.open(target, lambda headers: ())
     except FileError:
         if leftover:
@@ -303,7 +306,7 @@ class Progress(ProgressLine):
 
     def advance(self, fraction: float) -> None:
         """Handle an interruption and show the completed fraction, between blocks of steps."""
-        self.interruption.something_to_lose = True
+        self.interruption.note_only = True
         if self.interruption.number:
             raise KeyboardInterrupt
         self.show(fraction)
@@ -323,6 +326,7 @@ class Progress(ProgressLine):
             # for them.
             for name in ("granchain.analysis", "h5py"):
                 import_module(name)
+        # At fraction 1 the line would end, but the file must still be written.
         self._draw(self.case_title, fraction, fraction if fraction < 1.0 else 0.0)
 
     def writing(self, file: Path) -> Callable[[float], None]:
@@ -330,7 +334,10 @@ class Progress(ProgressLine):
         return lambda fraction: self._draw(f"writing {clean(file.name)[:50]}", fraction, 0.0)
 
     def _draw(self, title: str, fraction: float, fraction_of_run: float) -> None:
-        """Print the progress line, but not in the first moments of a run."""
+        """Print the progress line, but not in the first moments of a run.
+
+        `fraction_of_run` gives the remaining time; 0 if it cannot be computed from the fraction.
+        """
         if self._show_progress and time.monotonic() - self._started > LINE_AFTER:
             self.title = title
             self._write(f"{100.0 * fraction:.0f} %", fraction_of_run)
@@ -391,7 +398,7 @@ def mechanism(
 
         mechanism_case = gc.load_mechanism(case, changes or ())
         with claim(target, overwrite):
-            with failing(target), naming_the_law(mechanism_case.contact.law):
+            with reporting_failure(target), naming_the_law(mechanism_case.contact.law):
                 result = gc.run_mechanism(mechanism_case)
             result.save(target, overwrite)
     report_run(result, target, as_json)

@@ -95,7 +95,7 @@ def sweep(
     target = Path(f"{Path(file).stem}.h5" if out is None else out)
     with Interruption(bool(context.obj), as_json) as interruption:
         # Completed members are in FILE.part, so an interruption does not lose them.
-        interruption.in_vain = partial(interrupted, target)
+        interruption.end_message = partial(interrupted, target)
         load_laws(law_module)
         from granchain.studies.evaluate import evaluated
         from granchain.studies.executors import dask_at
@@ -127,8 +127,8 @@ def sweep(
                 threads=threads, executor=executor, out=target, resume=resume, overwrite=overwrite,
                 progress=lambda done, count: progress.show(done / count),
             ).answer()  # fmt: skip
-            # The file has been written, so a signal has no effect.
-            interruption.something_to_lose = True
+            # The file has been written, so a signal must not report that it was not.
+            interruption.note_only = True
         ends = [STATUS_OF_LABEL[label] for label in study.status.values.ravel()]
         print_sweep(description, study, ends, target, as_json)
         if Status.INTERRUPTED in ends:
@@ -261,7 +261,7 @@ def verification_text(verification: gc.Verification) -> str:
         for sensor in verification.sensors
     ]
     return "\n".join(
-        [*blocks, text_table([heads, *bars], ">" * 8), paragraph(step_words(verification))]
+        [*blocks, text_table([heads, *bars], ">" * 8), paragraph(step_text(verification))]
     )
 
 
@@ -287,7 +287,7 @@ def about_order(verification: gc.Verification) -> str:
     return sentence
 
 
-def step_words(verification: gc.Verification) -> str:
+def step_text(verification: gc.Verification) -> str:
     """Return the step that meets the tolerance, and the effect of the sampling interval."""
     step, percent = verification.sufficient_step, 100.0 * verification.tolerance
     sentence = (

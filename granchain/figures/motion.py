@@ -64,7 +64,7 @@ def contact_forces(result: Result, rows: np.ndarray) -> np.ndarray | None:
     free = [result.bead[0] - 1 not in result.contact, result.bead[-1] not in result.contact]
     if (case := case_of(result)) is not None:
         free = [not case.drive and end == "free" for end in (case.ends.left, case.ends.right)]
-        if case.chain.holds_or_carries():
+        if case.chain.has_springs_or_resonators():
             return None
     if not any(free):
         return None
@@ -97,6 +97,7 @@ def motion_in_snapshots(
             "animation: only one snapshot. At least two snapshots are required. Reduce "
             "`interval` under [snapshots] in the case."
         )
+    # The small shift keeps a snapshot at the time of a frame in spite of rounding.
     rows = np.unique(
         np.searchsorted(time, np.linspace(time[0], time[-1], frames) - 1e-9 * (time[-1] - time[0]))
     ).clip(0, len(time) - 1)
@@ -224,7 +225,7 @@ def animated(
         values, name, unit, colours = velocity, "velocity", "m/s", "RdBu_r"
         norm = Normalize(-(largest(values) or 1.0), largest(values) or 1.0)
         how = "both ends fixed: velocities, because forces cannot be derived from momenta"
-    # The panel is low if there are many beads, because they are round.
+    # Beads are drawn round, so a long chain is thin and needs only a low panel.
     low = 0.15 if len(radius) > FEW_BODIES else 1.0
     panels = Panels(ax, 2, tall=0.8, sharex=True, height_ratios=[low, 1.6])
     row, line = panels.axes

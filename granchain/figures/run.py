@@ -35,7 +35,7 @@ from granchain.analysis import (
 from granchain.analysis.pulse import PULSE_BEGINS
 from granchain.analysis.results import SensorPulse, measured_pulses
 from granchain.case.document import first_few
-from granchain.case.signals import highest
+from granchain.case.signals import highest_frequency
 from granchain.figures.laws import draw_loop, loop_styles
 from granchain.figures.style import (
     MOST_CURVES,
@@ -615,6 +615,7 @@ def energy(result: Result, *, ax: Any = None, style: Any = SHEET) -> Figure:
             label="bound of the run",
         )
     if not supplied > 0.0:
+        # The quotients of `residual_share` without supplied energy.
         error.set_ylabel(f"error / {OF_ROUNDING:g}\nof stored" if static else "error [J]")
     panels.label_columns("time", "s")
     panels.legend()
@@ -631,19 +632,17 @@ def _entries_of_a_mean(result: Result) -> tuple[int, str]:
     case = case_of(result) if "energy_drives" in result.variables else None
     signals = [drive for drive in (case.drives.values() if case else ()) if drive.signal]
     # Energies vary at twice the frequency of the drive, and a period needs four entries.
-    limit = 1.0 / (8.0 * max(map(highest, signals))) if signals else math.inf
+    limit = 1.0 / (8.0 * max(map(highest_frequency, signals))) if signals else math.inf
     if every <= limit * (1.0 + 1e-3):
         return 1, ""
     count = max(8, len(result.energy_time) // 25)
     # Phase change of a squared sine per entry, in fractions of a turn. If the entries of a mean
     # cover less than one turn, the mean depends on the phase and is useless.
     turns = every / (4.0 * limit)
-    one_phase = count * abs(turns - round(turns)) < 1.0
-    reason = "the samples are in phase with the drive" if one_phase else "means over "
-    reason += "" if one_phase else quantity(count * every, "s")
-    return 1 if one_phase else count, (
-        f"{reason}; to resolve the cycle, set energy.interval to {quantity(limit, 's')}"
-    )
+    advice = f"to resolve the cycle, set energy.interval to {quantity(limit, 's')}"
+    if count * abs(turns - round(turns)) < 1.0:
+        return 1, f"the samples are in phase with the drive; {advice}"
+    return count, f"means over {quantity(count * every, 's')}; {advice}"
 
 
 def moving_mean(values: np.ndarray, count: int) -> np.ndarray:
@@ -679,16 +678,16 @@ def overlaps(result: Result, *, ax: Any = None, style: Any = SHEET) -> Figure:
     Figure
     """
     panels = Panels(ax)
-    axes, dent = panels.first, result.residual_overlap
+    axes, residual = panels.first, result.residual_overlap
     edges = np.append(result.contact, result.contact[-1] + 1) - 0.5
     outline = axes.stairs(result.largest_overlap, edges, baseline=None, label="largest overlap")
-    if np.any(dent != 0.0):
+    if np.any(residual != 0.0):
         colour = outline.get_edgecolor()
-        axes.stairs(dent, edges, fill=True, color=colour, alpha=0.4, label="residual overlap")
+        axes.stairs(residual, edges, fill=True, color=colour, alpha=0.4, label="residual overlap")
         panels.legend()
-    axes.set(xlim=(edges[0], edges[-1]), ylim=(min(0.0, 1.05 * float(dent.min())), None))
+    axes.set(xlim=(edges[0], edges[-1]), ylim=(min(0.0, 1.05 * float(residual.min())), None))
     whole_ticks(axes.xaxis)
     axes.set_xlabel(CONTACT_LABEL)
     label_axis(axes.yaxis, "overlap", "m")
-    none = "" if np.any(dent != 0.0) else "no residual indentation"
-    return panels.finish(title_of([result]), none, results=[result])
+    note = "" if np.any(residual != 0.0) else "no residual indentation"
+    return panels.finish(title_of([result]), note, results=[result])

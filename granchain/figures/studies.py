@@ -57,6 +57,8 @@ HARDLY = 0.01
 SHADED_QUANTILES = (0.05, 0.5, 0.95)
 # Largest number of histograms, and of parameters with sensitivities, in a figure; our choice.
 MOST_HISTOGRAMS = 8
+# Width of a panel with its labels in a grid of sensors [inch]: the axes are 1.5 inches wide.
+SENSOR_PANEL = 1.6
 # Width of the plot on each side of a pulse's peak, in widths at half height.
 BAND_WIDTHS = 1.8
 
@@ -238,7 +240,7 @@ def finish_study(study: Any, panels: Panels, name: str, notes: Sequence[str]) ->
     failed = int((states != Status.COMPLETE.label).sum())
     laws = named_laws([str(study.attrs.get("law", ""))])
     text = key_words(name)
-    # Without the list of sensors, which may be long, and without the advice.
+    # Only these variables depend on the end of a pulse.
     of_pulses = "sensor_bead" in study[name].dims or name == "wave_speed"
     return panels.finish(
         f"{text[:1].upper()}{text[1:]}: {study.attrs.get('title', 'study')}",
@@ -251,7 +253,10 @@ def finish_study(study: Any, panels: Panels, name: str, notes: Sequence[str]) ->
 
 
 def late_pulses(study: Any) -> str:
-    """Return the message of a study about late pulses, without sensors and advice, or no text."""
+    """Return the message of a study about late pulses, or no text.
+
+    The list of sensors, which may be long, and the advice are left out.
+    """
     late = (message.split(", by time.end") for message in messages_of_study(study))
     return next((parts[0] for parts in late if len(parts) > 1), "")
 
@@ -316,6 +321,7 @@ def study_curves(
     if 0.0 < LOG_SPAN * LOG_SPAN * low < high and is_log(x):
         log_axis(axes.yaxis)
     elif 0.0 < low < 0.5 * high:
+        # If the axis begins at 0, the lines still take up at least half of it.
         axes.set_ylim(0.0, 1.05 * high)
     elif high - low < HARDLY * max(abs(low), abs(high)):
         axes.set_ylim(padded_limits(chosen.values))
@@ -358,7 +364,7 @@ def study_map(
     colours: dict[str, Any] = {"norm": LogNorm()} if decades else {}
     spread, size = float(np.ptp(good)) if good.size else 0.0, largest(good)
     if spread < HARDLY * size:
-        # The same range as the axis of such values.
+        # The colours have the limits that an axis of nearly equal values has.
         colours = dict(zip(("vmin", "vmax"), padded_limits(good), strict=True))
         notes.append(f"uniform within {max(100.0 * spread / size, 1e-3):.1g} % over the map")
     masked = np.ma.masked_invalid(values)
@@ -494,15 +500,17 @@ def band_traces(bands: Any, *, ax: Any = None, style: Any = SHEET) -> Figure:
 def sensor_panels(ax: Any, count: int, each: int = 1, most: int = 12) -> tuple[Panels, list[int]]:
     """Return panels in a grid with equal scales, and the indices of their sensors.
 
-    Each sensor has `each` panels, one below the other. Sensors are evenly spaced if there are more
-    than fit: a panel is at least 1.5 inch wide.
+    Each sensor has `each` panels, one below the other: 1, or 2 if there is a lower one for the
+    residuals. If there are more sensors than fit, evenly spaced ones are chosen.
     """
     width = rcParams["figure.figsize"][0]
     if ax is not None:
         places = evenly_spaced(count, np.size(ax) // each)
         return Panels(ax, len(places) * each), places
-    columns = min(max(1, int(width / 1.6)), 4, count)
-    rows = max(1, min(most // columns, int(width / (1.6 * each)), math.ceil(count / columns)))
+    columns = min(max(1, int(width / SENSOR_PANEL)), 4, count)
+    rows = max(
+        1, min(most // columns, int(width / (SENSOR_PANEL * each)), math.ceil(count / columns))
+    )
     places = evenly_spaced(count, rows * columns)
     rows = math.ceil(len(places) / columns)
     ratios = [[1.0], [3.0, 1.3]][each - 1] * rows
@@ -539,7 +547,10 @@ def finish_bands(bands: Any, panels: Panels, *notes: str) -> Figure:
 
 
 def pulse_span(bands: Any, k: int) -> tuple[slice, float]:
-    """Return the samples around the pulse at a sensor, or all, and the origin of time [s]."""
+    """Return the samples around the pulse at a sensor, and its nominal arrival [s].
+
+    Without a pulse, these are all samples and 0.
+    """
     time, force = bands.time.values, bands.nominal_force.values[:, k]
     at, peak = float(bands.nominal_arrival[k]), float(bands.nominal_peak[k])
     if not math.isfinite(at) or not peak > 0.0:

@@ -119,7 +119,7 @@ def styled(function: Callable[_DrawParameters, _Made]) -> Callable[_DrawParamete
 def of_answers(
     *kinds: str,
 ) -> Callable[[Callable[_DrawParameters, _Made]], Callable[_DrawParameters, _Made]]:
-    """Declare the figure of the answers of these classes, drawn in the style of its argument."""
+    """Declare the figure of the answers of these classes; its argument `style` sets its style."""
 
     def declare(function: Callable[_DrawParameters, _Made]) -> Callable[_DrawParameters, _Made]:
         in_style = styled(function)
@@ -135,7 +135,7 @@ def of_runs(
     """Declare a figure of one result, or of `*results`, with the variables that it requires.
 
     The figure rejects results that lack a variable, and results for which `unless` returns a
-    reason. It is drawn in the style of its argument.
+    reason. Its argument `style` sets its style.
     """
 
     def declare(function: Callable[_DrawParameters, _Made]) -> Callable[_DrawParameters, _Made]:

@@ -232,7 +232,7 @@ class MechanismCase(CheckedCase):
     time: TurnTable = key("the end of the run", "a table [time]")
 
     @classmethod
-    def _across(
+    def _complete_and_check(
         cls,
         tables: dict[str, Any],
         keys: dict[str, Any],

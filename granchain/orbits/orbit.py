@@ -10,7 +10,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from granchain.case import Case, check_case, check_fixed_ends
-from granchain.case.start import begun as begun_before
+from granchain.case.start import drive_clock
 from granchain.errors import CaseError, RunError
 from granchain.keys import brief
 from granchain.orbits.breather import Breathers, breather_search
@@ -403,7 +403,7 @@ def _check_phase(guess: Result) -> None:
     for where, end in list(drives.items())[:1]:
         if end.signal != "harmonic" or not end.frequency:
             continue
-        time = begun_before(before, where)[1] + before.time.end
+        time = drive_clock(before, where)[1] + before.time.end
         cycles = time * end.frequency + (end.phase or 0.0) / (2.0 * math.pi)
         if abs(cycles - round(cycles)) > SAME_PHASE:
             whole = before.time.end + (math.ceil(cycles) - cycles) / end.frequency

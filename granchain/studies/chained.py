@@ -13,7 +13,7 @@ from granchain.analysis.convergence import SAFETY
 from granchain.case import Case
 from granchain.case.document import differences
 from granchain.case.signals import phase_at
-from granchain.case.start import begun, state_text_of
+from granchain.case.start import drive_clock, state_text_of
 from granchain.keys import Problems
 from granchain.store import Result
 from granchain.studies.measures import Measures, Store, columns_of_refused, computed
@@ -226,5 +226,5 @@ def _phase(case: Case, state: str) -> float:
     for where, drive in case.drives.items():
         if drive.signal == "harmonic":
             continued = case.replace(initial={"state": state})
-            return float(phase_at(drive, begun(continued, where)[1]) % (2.0 * math.pi))
+            return float(phase_at(drive, drive_clock(continued, where)[1]) % (2.0 * math.pi))
     return math.nan

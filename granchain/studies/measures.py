@@ -480,7 +480,7 @@ def obstacle_to_transmission(case: Case) -> tuple[str, str] | tuple[()]:
         return "beads move or are displaced at the start", "remove [initial]"
     if case.ends.right != "free":
         return "the right end is not free", 'set ends.right = "free"'
-    if case.chain.holds_or_carries():
+    if case.chain.has_springs_or_resonators():
         return "the chain has on-site springs or attached masses", "remove them"
     return ()
 

@@ -133,14 +133,16 @@ def plate_impact(stiffness: float, mass: float, speed: float, impedance: float) 
     inelasticity = mass / (impedance * time)
 
     def rates(_: float, state: np.ndarray) -> list[float]:
-        # overlap, and velocity of the sphere
+        """Return the rates of the overlap and of the velocity of the sphere."""
         force = max(state[0], 0.0) ** 1.5
         return [state[1] - inelasticity * force, -force]
 
     def opens(_: float, state: np.ndarray) -> float:
+        """Return the overlap, which becomes 0 when the contact opens."""
         return float(state[0])
 
     def turns(_: float, state: np.ndarray) -> float:
+        """Return the overlap rate, which becomes 0 at the largest overlap."""
         return rates(0.0, state)[0]
 
     opens.terminal, opens.direction, turns.direction = True, -1.0, -1.0  # type: ignore[attr-defined]

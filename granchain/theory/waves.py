@@ -88,6 +88,7 @@ class SolitaryWave:
         The fraction is at least 1e-6 and below 1.
         """
         require("level", level, 1e-6 <= level < 1.0, "at least 1e-6 and below 1")
+        # A third of the window from the crest, the velocity is below 1e-15 of its peak.
         return 2.0 * root(lambda x: float(self.bead_velocity(x)) - level, 0.0, _WINDOW / 3.0)
 
 

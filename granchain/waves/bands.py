@@ -119,6 +119,7 @@ def cosine_relation(row: RecordedRow) -> tuple[np.ndarray, np.ndarray, np.ndarra
         scatter = np.sqrt(incoherent / centre_power)
         seen = incoherent < (1.0 - SINGLE_PHASE) * (centre_power + side_power)
         seen &= centre_power > STRONG * centre_power.max()
+    # The mean of each segment has been subtracted, so there is no motion at frequency 0.
     seen[0] = False
     return frequency, np.where(seen, cosine, math.nan), np.where(seen, scatter, math.nan)
 
@@ -162,9 +163,9 @@ class Curve(NamedTuple):
     misfit: float
 
     def beyond(self, z: Any, level: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return the excess of the curve beyond 1 or -1 and its standard deviation."""
-        by = chebyshev_terms(z, len(self.change))
-        error = np.sqrt(np.maximum(np.einsum("ki,ij,kj->k", by, self.variance, by), 1e-300))
+        """Return the excess of the curve beyond `level`, 1 or -1, and its standard deviation."""
+        terms = chebyshev_terms(z, len(self.change))
+        error = np.sqrt(np.maximum(np.einsum("ki,ij,kj->k", terms, self.variance, terms), 1e-300))
         return level * np.asarray(self.cosine(z)) - 1.0, error
 
 
