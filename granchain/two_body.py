@@ -18,7 +18,7 @@ from granchain.case.tables import PlateTable
 from granchain.chain import COMPLIANT, End, Masses
 from granchain.contact import law_named
 from granchain.contact.examples import EXAMPLE_RADIUS, example_pair
-from granchain.contact.inputs import filled
+from granchain.contact.inputs import input_values
 from granchain.contact.law import OPEN, ContactLaw
 from granchain.contact.model import Functions, Model
 from granchain.contact.pair import OF_THE_SOFTER, PAIR_QUANTITIES, Pair
@@ -519,9 +519,9 @@ def contact_of_two(
 
 def law_inputs(law: type[ContactLaw], stated: Mapping[str, Any], speed: float) -> SimpleNamespace:
     """Return the checked value of each input of a law; the impact speed is known."""
-    values, slips = filled(law, stated)
-    if slips:
-        raise CaseError([f"impact: {slip.sentence}" for slip in slips])
+    values, problems = input_values(law, stated)
+    if problems:
+        raise CaseError([f"impact: {problem.sentence}" for problem in problems])
     if values.get("impact_speed") in ("striker", "onset"):
         values["impact_speed"] = speed
     return SimpleNamespace(**values)

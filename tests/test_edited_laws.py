@@ -106,19 +106,19 @@ def test_what_a_function_calls_is_found_in_defaults_and_compiled_functions(jit):
 
 
 @pytest.mark.plain
-def test_what_can_be_written_to_in_place_never_stands(jit):
+def test_what_can_be_written_to_in_place_is_never_current(jit):
     numbers, factor = np.ones(2), 2.0
     made = numba.njit(lambda x: factor * x)
     for function in (lambda x: numbers[0] * x, lambda x: made(x), lambda x, *, k=2.0: k * x):
-        assert not Reach(function).stands()
+        assert not Reach(function).is_current()
 
     def of_a_number(x):
         return factor * x
 
     found = Reach(of_a_number)
-    assert found.stands()
+    assert found.is_current()
     factor = 3.0
-    assert not found.stands() and Reach(of_a_number).fingerprint != found.fingerprint
+    assert not found.is_current() and Reach(of_a_number).fingerprint != found.fingerprint
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from contextlib import contextmanager
+from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -229,6 +230,25 @@ def test_command_and_code_compute_the_shown_case(browser, tmp_path, monkeypatch)
     assert names["result"].equals(gc.run(case))
     assert opened.errors == []
     explorer.stop()
+
+
+def test_command_and_code_read_the_saved_case_after_a_key_is_removed(tmp_path):
+    from bokeh.document import Document
+
+    from granchain.show.page import Page
+
+    # the command line has no way to remove a key
+    explorer = SimpleNamespace(
+        base=gc.load_case("steel-chain"), source="steel-chain", trace=None, folder=tmp_path,
+        executor=SimpleNamespace(submit=lambda *run: None),
+    )  # fmt: skip
+    page = Page(explorer, Document())
+    page.change("contact.impact_speed", None)
+    page.save_case()
+    assert page.texts.data["command"] == ["granchain run steel-chain-explored.toml"]
+    (python,) = page.texts.data["python"]
+    assert "gc.load_case('steel-chain-explored.toml')\n" in python and "replace" not in python
+    assert gc.load_case(tmp_path / "steel-chain-explored.toml") == page.case
 
 
 @pytest.mark.long

@@ -1,4 +1,4 @@
-"""Inputs of a law, filled in and validated, and contact radii from their formulas, as plain
+"""Inputs of a law, input_values in and validated, and contact radii from their formulas, as plain
 Python."""
 
 import math
@@ -9,14 +9,14 @@ import pytest
 from granchain.certificates import example_inputs, example_pair
 from granchain.contact import laws
 from granchain.contact.guard import Elastoplastic
-from granchain.contact.inputs import Slip, chosen, filled
+from granchain.contact.inputs import InputProblem, input_values, law_or_problem
 from granchain.contact.law import ContactLaw
 
 pytestmark = pytest.mark.plain
 
 
 def test_values_are_filled_and_every_mistake_has_its_sentence():
-    values, slips = filled(
+    values, problems = input_values(
         laws()["flores"], {"restitution": 1, "separation": "glued", "stifness": 1.0}
     )
     assert (
@@ -24,14 +24,14 @@ def test_values_are_filled_and_every_mistake_has_its_sentence():
         and type(values["restitution"]) is float
         and values["damping"] == "published"
     )
-    sentences = [slip.sentence for slip in slips]
+    sentences = [problem.sentence for problem in problems]
     assert sentences[0].startswith(
         "stifness: unknown input. The inputs of flores are restitution, "
     ) and sentences[0].endswith(". Remove it.")
     assert (
         sentences[1] == 'separation: "glued" is not valid. It must be one of "clamped", "tensile".'
     )
-    _, (missing,) = filled(laws()["ma-liu"], {"psi": 2.84})
+    _, (missing,) = input_values(laws()["ma-liu"], {"psi": 2.84})
     assert (
         missing.sentence
         == "xi: missing. The law ma-liu needs the ratio in the onset of full plasticity, "
@@ -41,18 +41,18 @@ def test_values_are_filled_and_every_mistake_has_its_sentence():
 
 def test_a_restitution_may_be_the_table_of_another_law():
     table = {"law": "ma-liu", "psi": 2.84, "xi": 13.0}
-    values, slips = filled(laws()["flores"], {"restitution": table})
+    values, problems = input_values(laws()["flores"], {"restitution": table})
     assert (
-        not slips
+        not problems
         and values["restitution"]["law"] == "ma-liu"
         and values["restitution"]["xi"] == 13.0
     )
-    _, (slip,) = filled(laws()["flores"], {"restitution": {**table, "xi": 1.0}})
-    assert slip.place == "restitution.xi"
-    values, (slip,) = filled(laws()["flores"], {"restitution": {"law": "hertz"}})
+    _, (problem,) = input_values(laws()["flores"], {"restitution": {**table, "xi": 1.0}})
+    assert problem.key == "restitution.xi"
+    values, (problem,) = input_values(laws()["flores"], {"restitution": {"law": "hertz"}})
     assert (
-        slip.place == "restitution.law"
-        and slip.requirement.startswith("It must be an elastoplastic law: ")
+        problem.key == "restitution.law"
+        and problem.requirement.startswith("It must be an elastoplastic law: ")
         and values["restitution"] == {"law": ""}
     )
 
@@ -64,17 +64,20 @@ def test_a_text_is_read_as_a_number_with_its_unit_or_the_reason_is_given():
         return 1e3
 
     law = laws()["kelvin-voigt"]
-    values, slips = filled(law, {"restitution": 0.5, "stiffness": "1 kN/m"}, read)
-    assert not slips and values["stiffness"] == 1e3
-    _, (slip,) = filled(law, {"restitution": 0.5, "stiffness": "stiff"}, read)
-    assert slip.value == "stiff" and slip.fix.startswith("write a number in N/m")
+    values, problems = input_values(law, {"restitution": 0.5, "stiffness": "1 kN/m"}, read)
+    assert not problems and values["stiffness"] == 1e3
+    _, (problem,) = input_values(law, {"restitution": 0.5, "stiffness": "stiff"}, read)
+    assert problem.value == "stiff" and problem.fix.startswith("write a number in N/m")
 
 
 def test_a_law_is_chosen_by_its_name_among_those_of_a_kind():
     assert (
-        chosen("hertz") is laws()["hertz"] and chosen("ma-liu", Elastoplastic) is laws()["ma-liu"]
+        law_or_problem("hertz") is laws()["hertz"]
+        and law_or_problem("ma-liu", Elastoplastic) is laws()["ma-liu"]
     )
-    assert isinstance(chosen("hertz", Elastoplastic), Slip) and isinstance(chosen(3), Slip)
+    assert isinstance(law_or_problem("hertz", Elastoplastic), InputProblem) and isinstance(
+        law_or_problem(3), InputProblem
+    )
 
 
 def test_the_contact_radius_begins_as_that_of_hertz_and_is_continuous():

@@ -8,7 +8,7 @@ from support.refused import refused, sentences_of
 
 import granchain as gc
 from granchain.case import Case
-from granchain.case.signals import highest_frequency
+from granchain.case.signals import bounding_frequency
 from granchain.chain import End
 from granchain.engine.drives import drive_at
 from granchain.engine.state import drive_of
@@ -78,7 +78,7 @@ def test_a_table_follows_its_closed_form_between_its_knots():
         # exp(-18) of the amplitude
         assert np.abs(found[:, 0] - value).max() < 2.0 * 3.1e-8, name
         near, inside = (ahead - behind)[:, 0] / 2e-9, (time < 1.99e-4) | (time > 2.01e-4)
-        largest = 2.0 * 2.0 * np.pi * highest_frequency(case.ends.left)
+        largest = 2.0 * 2.0 * np.pi * bounding_frequency(case.ends.left)
         assert np.abs(found[:, 1] - near)[inside].max() < 1e-4 * largest, name
         if name == "harmonic":
             omega = 2.0 * np.pi * 1e4

@@ -53,7 +53,7 @@ from granchain.case.tables import (
 )
 from granchain.chain import BEAD_STEPS, RIGID
 from granchain.contact import laws
-from granchain.contact.inputs import Slip, chosen, filled
+from granchain.contact.inputs import InputProblem, input_values, law_or_problem
 from granchain.contact.law import ContactLaw
 from granchain.errors import LawError
 from granchain.keys import Problems, add_missing, brief, in_si, rejected
@@ -664,25 +664,28 @@ def check_state(case: Any, problems: Problems) -> None:
 
 def law_values(where: str, table: Mapping[str, Any], problems: Problems) -> dict[str, Any]:
     """Return the name and inputs of a contact law, in SI units, with defaults."""
-    law = chosen(table.get("law"))
-    if isinstance(law, Slip):
-        add_slips(where, [law], ["law"], problems)
+    law = law_or_problem(table.get("law"))
+    if isinstance(law, InputProblem):
+        add_input_problems(where, [law], ["law"], problems)
         return {"law": ""}
     inputs = {name: value for name, value in table.items() if name != "law"}
-    values, slips = filled(law, inputs, in_si)
-    add_slips(where, slips, ["law"], problems)
+    values, input_problems = input_values(law, inputs, in_si)
+    add_input_problems(where, input_problems, ["law"], problems)
     return {"law": law.name, **values}
 
 
-def add_slips(where: str, slips: list[Slip], names: list[str], problems: Problems) -> None:
-    """Report errors in the inputs of a law; suggest also the other keys in `names`."""
-    for slip in slips:
-        location = f"{where}.{slip.place}"
-        if slip.unknown:
-            problems.add_unknown(location, [*names, *slip.words], slip.fix)
+def add_input_problems(
+    where: str, input_problems: list[InputProblem], names: list[str], problems: Problems
+) -> None:
+    """Report problems of the inputs of a law; suggest also the other keys in `names`."""
+    for item in input_problems:
+        location = f"{where}.{item.key}"
+        if item.unknown:
+            problems.add_unknown(location, [*names, *item.alternatives], item.fix)
         else:
+            requirement, alternatives = item.requirement, item.alternatives
             problems.add(
-                location, rejected(slip.value), slip.requirement, slip.fix, slip.value, slip.words
+                location, rejected(item.value), requirement, item.fix, item.value, alternatives
             )
 
 
@@ -751,10 +754,10 @@ def own_inputs(
         "All pairs use the law under [contact]",
         "Set the law under [contact], and its inputs here",
     )
-    values, slips = filled(law, inputs, in_si)
+    values, input_problems = input_values(law, inputs, in_si)
     # The pair takes all other inputs from [contact].
-    named = [slip for slip in slips if slip.place.partition(".")[0] in inputs]
-    add_slips(where, named, ["materials"], problems)
+    named = [problem for problem in input_problems if problem.key.partition(".")[0] in inputs]
+    add_input_problems(where, named, ["materials"], problems)
     if not inputs:
         names = ", ".join(quantity.name for quantity in law.inputs)
         problems.add(

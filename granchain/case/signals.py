@@ -35,7 +35,7 @@ class Drive(NamedTuple):
     slope: np.ndarray | None = None
 
 
-def highest_frequency(table: Any) -> float:
+def bounding_frequency(table: Any) -> float:
     """Return a frequency F [Hz] that bounds the fourth derivative of a signal.
 
     The derivative is at most (2 pi F)^4 times the amplitude.
@@ -80,7 +80,7 @@ def signal_table(table: Any, run: float, period: float | None = None) -> Drive:
     if table.signal == "noise":
         return _noise(table, run, period or run)
     duration = signal_duration(table, run)
-    spacing = 1.0 / (KNOTS_PER_PERIOD * highest_frequency(table))
+    spacing = 1.0 / (KNOTS_PER_PERIOD * bounding_frequency(table))
     n = math.ceil(duration / spacing)
     time: np.ndarray = (
         np.linspace(0.0, duration, n + 1)
@@ -183,7 +183,7 @@ def _noise(table: Any, run: float, period: float) -> Drive:
     The lines are at all whole numbers of periods, so that the mean square of one period is exact.
     """
     duration, (first, last) = signal_duration(table, period), spectral_lines(table, period)
-    n = math.ceil(KNOTS_PER_PERIOD * highest_frequency(table) * duration)
+    n = math.ceil(KNOTS_PER_PERIOD * bounding_frequency(table) * duration)
     # The raw stream of a bit generator is the same in all versions of NumPy (NEP 19); random() need
     # not be.
     raw = np.random.PCG64(table.seed).random_raw(last - first + 1)
@@ -347,20 +347,20 @@ def check_signal(where: str, table: DriveTable, time: TimeTable | None, problems
             "Give a ramp [s], so that the signal ends at rest",
         )
     # The coefficients of the cubics grow with the third power of the frequency of a knot.
-    step, span = KNOTS_PER_PERIOD * highest_frequency(table), signal_duration(table, time.end)
+    step, span = KNOTS_PER_PERIOD * bounding_frequency(table), signal_duration(table, time.end)
     size = max(abs(table.amplitude or table.rms or 0.0), abs((table.ramp_from or (0.0,))[0]))
     size += abs(table.dc or 0.0)
-    if not KNOTS_PER_PERIOD * (span * highest_frequency(table) + 2.0) <= MOST_KNOTS:
+    if not KNOTS_PER_PERIOD * (span * bounding_frequency(table) + 2.0) <= MOST_KNOTS:
         problems.add(
             where,
-            f"{span:g} s of a signal with {highest_frequency(table):.3g} Hz are too long",
+            f"{span:g} s of a signal with {bounding_frequency(table):.3g} Hz are too long",
             f"A signal may have at most {MOST_KNOTS // KNOTS_PER_PERIOD - 2} periods",
             "Shorten the signal or the run, or choose a lower frequency or a longer ramp",
         )
     elif not math.isfinite(size * step * step * step):
         problems.add(
             where,
-            f"{size:g} at {highest_frequency(table):.3g} Hz is out of range",
+            f"{size:g} at {bounding_frequency(table):.3g} Hz is out of range",
             "The slopes of the signal must be finite",
             "Choose a smaller or a longer signal",
         )

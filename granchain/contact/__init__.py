@@ -100,20 +100,21 @@ class Family(NamedTuple):
 
 def families() -> list[Family]:
     """Return the known laws by family: of spheres, single laws first, then of cylinders."""
-    found: dict[str, list[type[ContactLaw]]] = {}
+    laws_of: dict[str, list[type[ContactLaw]]] = {}
     for law in laws().values():
-        found.setdefault(law.__module__, []).append(law)
-    made = [_family(module, members) for module, members in sorted(found.items())]
-    return sorted(made, key=lambda family: (family.of_cylinders, len(family.laws) > 1))
+        laws_of.setdefault(law.__module__, []).append(law)
+    unsorted = [_family(module, members) for module, members in sorted(laws_of.items())]
+    return sorted(unsorted, key=lambda family: (family.of_cylinders, len(family.laws) > 1))
 
 
 def _family(module: str, members: list[type[ContactLaw]]) -> Family:
+    """Return the family of a module, with the title and the text of its docstring."""
     name = module.rpartition(".")[2].removeprefix("granchain_law_")
     text = inspect.cleandoc(docstring_of(sys.modules[module]) or f"Laws of {name}")
-    first, *rest = (" ".join(part.split()) for part in re.split(r"\n\s*\n", text))
+    first, *others = (" ".join(lines.split()) for lines in re.split(r"\n\s*\n", text))
     title, _, sentence = first.partition(": ")
     opening = [sentence[:1].upper() + sentence[1:]] if sentence else []
-    return Family(name, title.removesuffix("."), (*opening, *rest), tuple(members))
+    return Family(name, title.removesuffix("."), (*opening, *others), tuple(members))
 
 
 @cache

@@ -7,7 +7,7 @@ import re
 from types import SimpleNamespace
 from typing import Any
 
-from granchain.contact.inputs import filled
+from granchain.contact.inputs import input_values
 from granchain.contact.law import ContactLaw, Quantity
 from granchain.contact.pair import Pair
 from granchain.errors import CaseError, LawError
@@ -74,11 +74,11 @@ def example_inputs(law: type[ContactLaw], **changes: Any) -> SimpleNamespace:
     CaseError
         If an input is unknown or a value is out of range.
     """
-    values, slips = filled(
+    values, problems = input_values(
         law, {quantity.name: example(law, quantity) for quantity in law.inputs} | changes
     )
-    if slips:
-        raise CaseError([f"{law.name}: {slip.sentence}" for slip in slips])
+    if problems:
+        raise CaseError([f"{law.name}: {problem.sentence}" for problem in problems])
     return SimpleNamespace(**values)
 
 
@@ -120,7 +120,7 @@ def factors_of(unit: str) -> list[tuple[str, float]]:
     LawError
         If it contains unknown units.
     """
-    found, at = [], 0
+    factors, at = [], 0
     while at < len(unit):
         match = _STIFFNESS_FACTOR.match(unit, at)
         if match is None or match[2] not in DIMENSIONS:
@@ -138,9 +138,9 @@ def factors_of(unit: str) -> list[tuple[str, float]]:
             if above
             else 1.0
         )
-        found.append((name, -exponent if slash else exponent))
+        factors.append((name, -exponent if slash else exponent))
         at = match.end()
-    return found
+    return factors
 
 
 def magnitude(unit: str) -> float:

@@ -11,31 +11,31 @@ from granchain.contact.law import ContactLaw, in_unit, not_valid
 from granchain.errors import error_text
 
 
-class Slip(NamedTuple):
-    """Error in the inputs of a law.
+class InputProblem(NamedTuple):
+    """Problem of an input of a law.
 
     Parameters
     ----------
     law : str
         The law.
-    place : str
+    key : str
         Name of the input; for example "restitution.law" in the table of a restitution.
     value : object
         Value; None if it is missing.
     requirement, fix : str
         Requirement and fix, as in `granchain.errors.error_text`.
-    words : tuple of str
+    alternatives : tuple of str
         Names or words that the user may have meant.
     unknown : bool
         Whether the law has no such input.
     """
 
     law: str
-    place: str
+    key: str
     value: Any
     requirement: str
     fix: str
-    words: tuple[str, ...] = ()
+    alternatives: tuple[str, ...] = ()
     unknown: bool = False
 
     @property
@@ -43,30 +43,32 @@ class Slip(NamedTuple):
         """Message for inputs that are arguments, not keys of a file."""
         problem = "missing" if self.value is None else not_valid(self.value)
         problem = "unknown input" if self.unknown else problem
-        return error_text(self.place, problem, self.requirement, self.fix)
+        return error_text(self.key, problem, self.requirement, self.fix)
 
 
-def chosen(name: Any, base: type[ContactLaw] = ContactLaw) -> type[ContactLaw] | Slip:
-    """Return the law of this name, based on a given class, or the error."""
+def law_or_problem(
+    name: Any, base: type[ContactLaw] = ContactLaw
+) -> type[ContactLaw] | InputProblem:
+    """Return the law of this name, based on a given class, or the problem of the name."""
     law = laws().get(name) if isinstance(name, str) else None
     if law is not None and issubclass(law, base):
         return law
-    known = tuple(other for other, made in laws().items() if issubclass(made, base))
+    names = tuple(other for other, made in laws().items() if issubclass(made, base))
     requirement = (
         'It must be a name that "granchain laws" lists'
         if base is ContactLaw
-        else "It must be an elastoplastic law: " + ", ".join(known)
+        else "It must be an elastoplastic law: " + ", ".join(names)
     )
     fix = "To load a law from your own file, use --law-module"
-    return Slip("", "law", name, requirement, fix, known)
+    return InputProblem("", "law", name, requirement, fix, names)
 
 
-def filled(
+def input_values(
     law: type[ContactLaw],
     stated: Mapping[str, Any],
     read: Callable[[str, str], float] | None = None,
-) -> tuple[dict[str, Any], list[Slip]]:
-    """Return the values of the inputs of a law, and the errors.
+) -> tuple[dict[str, Any], list[InputProblem]]:
+    """Return the values of the inputs of a law, with defaults, and their problems.
 
     A required input that is missing has no value.
 
@@ -81,14 +83,14 @@ def filled(
         Function that reads text as a number in a unit; its ValueError describes the fix.
     """
     inputs = {quantity.name: quantity for quantity in law.inputs}
-    homes = {name: _homes(name) for name in stated if name not in inputs}
-    slips = [
-        Slip(
+    advice = {name: _other_law_with(name) for name in stated if name not in inputs}
+    problems = [
+        InputProblem(
             law.name,
             name,
             value,
             f"The inputs of {law.name} are {', '.join(inputs) or 'none'}",
-            f"Remove it{homes[name]}",
+            f"Remove it{advice[name]}",
             tuple(inputs),
             True,
         )
@@ -103,7 +105,7 @@ def filled(
             continue
         if name == "restitution" and isinstance(value, Mapping):
             values[name], inner = of_law_table(value, read)
-            slips += [slip._replace(place=f"{name}.{slip.place}") for slip in inner]
+            problems += [problem._replace(key=f"{name}.{problem.key}") for problem in inner]
             continue
         number, fix = value, ""
         try:
@@ -123,28 +125,32 @@ def filled(
             if value is None:
                 requirement = f"The law {law.name} needs the {needed}"
                 fix = f"Give {quantity.range}{table}"
-            slips.append(Slip(law.name, name, value, requirement, fix, quantity.choices))
+            problems.append(InputProblem(law.name, name, value, requirement, fix, quantity.choices))
         if value is not None:
             values[name] = (
                 float(number) if quantity.kind == "number" and type(number) is int else number
             )
-    return values, slips
+    return values, problems
 
 
-def _homes(name: str) -> str:
+def _other_law_with(name: str) -> str:
     """Return the end of a message that names the only law with this input, if there is one."""
-    homes = [law for law, known in laws().items() if name in (one.name for one in known.inputs)]
-    return f', or use law = "{homes[0]}", which has this input' if len(homes) == 1 else ""
+    names = [
+        law_name
+        for law_name, law in laws().items()
+        if name in (quantity.name for quantity in law.inputs)
+    ]
+    return f', or use law = "{names[0]}", which has this input' if len(names) == 1 else ""
 
 
 def of_law_table(
     table: Mapping[str, Any], read: Callable[[str, str], float] | None
-) -> tuple[dict[str, Any], list[Slip]]:
+) -> tuple[dict[str, Any], list[InputProblem]]:
     """Return the inputs of the elastoplastic law that gives a restitution."""
-    law = chosen(table.get("law"), Elastoplastic)
-    if isinstance(law, Slip):
+    law = law_or_problem(table.get("law"), Elastoplastic)
+    if isinstance(law, InputProblem):
         return {"law": ""}, [law]
-    values, slips = filled(
+    values, problems = input_values(
         law, {name: value for name, value in table.items() if name != "law"}, read
     )
-    return {"law": law.name, **values}, slips
+    return {"law": law.name, **values}, problems

@@ -322,11 +322,11 @@ class ContactLaw:
         cls.uses_rate = cls.uses_rate or reads_rate(cls.force)
         if "name" in cls.__dict__:
             check_law(cls)
-            known = REGISTRY.setdefault(cls.name, cls)
-            if (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
+            first = REGISTRY.setdefault(cls.name, cls)
+            if (first.__module__, first.__qualname__) != (cls.__module__, cls.__qualname__):
                 raise LawError(
                     f'contact law {cls.__qualname__}: name: "{cls.name}" already exists. It is '
-                    f"the name of {known.__module__}.{known.__qualname__}. Choose another name."
+                    f"the name of {first.__module__}.{first.__qualname__}. Choose another name."
                 )
             REGISTRY[cls.name] = cls
 
@@ -488,9 +488,9 @@ def check_law(cls: type[ContactLaw]) -> None:
     """
     name, groups = cls.name, {}
     for group in ("inputs", "coefficients", "history"):
-        given = getattr(cls, group)
-        whole = isinstance(given, tuple) and all(isinstance(one, Quantity) for one in given)
-        groups[group] = [one.name for one in given] if whole else None
+        declared = getattr(cls, group)
+        valid = isinstance(declared, tuple) and all(isinstance(q, Quantity) for q in declared)
+        groups[group] = [quantity.name for quantity in declared] if valid else None
     functions = (*Functions._fields, "contact_radius", "plastic_overlap")
     wrong: list[tuple[object, str]] = [
         (
@@ -596,10 +596,10 @@ def states_that_occur(law: type[ContactLaw]) -> tuple[str, ...]:
     return tuple(state for state in PHASES if occurs.get(state, True))
 
 
-def reinstate(known: dict[str, type[ContactLaw]]) -> None:
+def reinstate(registered: dict[str, type[ContactLaw]]) -> None:
     """Restore the registry to these laws, as before a file that failed."""
     REGISTRY.clear()
-    REGISTRY.update(known)
+    REGISTRY.update(registered)
 
 
 # A law with an onset weight (`contact/onset.py`) has these two history quantities; the engine finds

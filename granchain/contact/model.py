@@ -103,11 +103,11 @@ class Model:
 
     def coefficient(self, name: str) -> int:
         """Return the index of a coefficient; -1 if there is none of that name."""
-        return next((i for i, one in enumerate(self.coefficients) if one.name == name), -1)
+        return next((i for i, entry in enumerate(self.coefficients) if entry.name == name), -1)
 
     def remembered(self, name: str) -> int:
         """Return the index of a history quantity; -1 if there is none of that name."""
-        return next((i for i, one in enumerate(self.history) if one.name == name), -1)
+        return next((i for i, entry in enumerate(self.history) if entry.name == name), -1)
 
 
 @cache
@@ -115,7 +115,7 @@ def reads_rate(force: Callable) -> bool:
     """Check if a force reads its second argument."""
     code = force.__code__
     rate = code.co_varnames[1] if code.co_argcount > 1 else ""
-    loads = (one.argval for one in dis.get_instructions(code) if one.opname.startswith("LOAD"))
+    loads = (step.argval for step in dis.get_instructions(code) if step.opname.startswith("LOAD"))
     # Python 3.13 loads two variables in one instruction.
     return rate in code.co_cellvars or any(
         rate in (name if isinstance(name, tuple) else (name,)) for name in loads

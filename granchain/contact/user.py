@@ -44,17 +44,16 @@ def load_law_module(path: str | os.PathLike[str]) -> dict[str, type[ContactLaw]]
     LawError
         If its code fails, or if it defines no law, an invalid law, or one with an existing name.
     """
-    file, shown = Path(os.path.abspath(path)), os.fspath(path)
-    code, digest = _code_of(file, shown)
-    before = dict(
-        laws()
-    )  # All laws of the package are loaded first, so that their names are reserved.
+    file, named = Path(os.path.abspath(path)), os.fspath(path)
+    code, digest = _code_of(file, named)
+    # All laws of the package are loaded first, so that their names are reserved.
+    before = dict(laws())
     name = module_name(file)
     module, loaded = ModuleType(name), sys.modules.get(name)
     module.__file__ = str(file)
     if loaded is not None and loaded.__file__ != module.__file__:
         raise LawError(
-            f"law file {shown}: a file with this name is already loaded, {loaded.__file__}. The "
+            f"law file {named}: a file with this name is already loaded, {loaded.__file__}. The "
             "names must differ. Rename one of the two."
         )
     sys.modules[name] = module
@@ -68,15 +67,15 @@ def load_law_module(path: str | os.PathLike[str]) -> dict[str, type[ContactLaw]]
         if from_outside(error):
             raise
         fault = blame(error, file).rstrip(".")
-        raise LawError(f"law file {shown}: {fault}. Correct the file there.") from error
-    found = {law: made for law, made in laws().items() if before.get(law) is not made}
-    if not found:
+        raise LawError(f"law file {named}: {fault}. Correct the file there.") from error
+    defined = {law: made for law, made in laws().items() if before.get(law) is not made}
+    if not defined:
         raise LawError(
-            f"law file {shown}: the file defines no contact law. It must define at least one. "
+            f"law file {named}: the file defines no contact law. It must define at least one. "
             "Define a class based on granchain.ContactLaw and set its name."
         )
     _FILE_HASHES[name] = digest
-    return found
+    return defined
 
 
 def loaded_content(path: str | os.PathLike[str]) -> str | None:
@@ -125,7 +124,7 @@ def file_of(law: type[ContactLaw]) -> str | None:
     return getattr(sys.modules.get(law.__module__), "__file__", None)
 
 
-def _code_of(file: Path, shown: str) -> tuple[CodeType, str]:
+def _code_of(file: Path, named: str) -> tuple[CodeType, str]:
     """Return the current code of a file and the hash of its content.
 
     Python's cache of compiled files would miss an edit within a second.
@@ -137,7 +136,7 @@ def _code_of(file: Path, shown: str) -> tuple[CodeType, str]:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise FileError(
-            f"law file {shown}: cannot be read ({reason}). It must be a Python file. Check its "
+            f"law file {named}: cannot be read ({reason}). It must be a Python file. Check its "
             "name and permissions."
         ) from None
     try:
@@ -148,5 +147,5 @@ def _code_of(file: Path, shown: str) -> tuple[CodeType, str]:
         where = f"line {line}: " if line else ""
         said = getattr(error, "msg", str(error).strip()) or type(error).__name__
         raise LawError(
-            f"law file {shown}: {where}{said}. The file must be valid Python. Correct it there."
+            f"law file {named}: {where}{said}. The file must be valid Python. Correct it there."
         ) from None

@@ -35,7 +35,7 @@ from granchain.analysis import (
 from granchain.analysis.pulse import PULSE_BEGINS
 from granchain.analysis.results import SensorPulse, measured_pulses
 from granchain.case.document import first_few
-from granchain.case.signals import highest_frequency
+from granchain.case.signals import bounding_frequency
 from granchain.figures.laws import draw_loop, loop_styles
 from granchain.figures.style import (
     MOST_CURVES,
@@ -632,7 +632,7 @@ def _entries_of_a_mean(result: Result) -> tuple[int, str]:
     case = case_of(result) if "energy_drives" in result.variables else None
     signals = [drive for drive in (case.drives.values() if case else ()) if drive.signal]
     # Energies vary at twice the frequency of the drive, and a period needs four entries.
-    limit = 1.0 / (8.0 * max(map(highest_frequency, signals))) if signals else math.inf
+    limit = 1.0 / (8.0 * max(map(bounding_frequency, signals))) if signals else math.inf
     if every <= limit * (1.0 + 1e-3):
         return 1, ""
     count = max(8, len(result.energy_time) // 25)

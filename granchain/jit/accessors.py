@@ -46,6 +46,7 @@ def lowered(function: Callable, typed: Callable, *forms: Callable) -> None:
 
 
 def _pointer(context, builder, kind, table, row, k):
+    """Write the address of column k in a row of a table."""
     array = context.make_array(kind)(context, builder, table)
     start = builder.mul(
         context.get_constant(types.intp, row), builder.extract_value(array.shape, 1)
@@ -84,6 +85,7 @@ def store_rows(table, k, values):
 
 
 def _write_stored_rows(context, builder, signature, arguments):
+    """Write the code of `store_rows`."""
     (kind, _, kinds), (table, k, values) = signature.args, arguments
     for row, kind_of_value in enumerate(kinds):
         value = builder.extract_value(values, row)
@@ -141,6 +143,7 @@ def rows_as(kind: Any) -> Callable:
 
 
 def _write_rows(context, builder, signature, arguments):
+    """Write the code of a function of `rows_as`."""
     table = context.make_array(signature.args[0])(context, builder, arguments[0])
     rows = context.make_helper(builder, signature.return_type)
     rows.data, rows.width = table.data, builder.extract_value(table.shape, 1)
@@ -150,6 +153,7 @@ def _write_rows(context, builder, signature, arguments):
 
 @lower_getattr_generic(Rows)
 def _write_row(context, builder, kind, value, field):
+    """Write the code that makes a row an array when its field is read."""
     rows = context.make_helper(builder, kind, value)
     number = context.get_constant(types.intp, kind.fields.index(field))
     row = context.make_array(kind.dtype)(context, builder)
@@ -182,6 +186,7 @@ def by_address(arrays):
 
 
 def _write_by_address(context, builder, signature, arguments):
+    """Write the code of `by_address`."""
     # at the start of the function, so that a loop does not grow the stack
     with builder.goto_entry_block():
         address = builder.alloca(arguments[0].type)
@@ -191,6 +196,7 @@ def _write_by_address(context, builder, signature, arguments):
 
 @lower_getattr_generic(ByAddress)
 def _write_field(context, builder, kind, value, field):
+    """Write the code that reads a field of a named tuple by its address."""
     number = kind.fields.index(field)
     index = [context.get_constant(types.int32, position) for position in (0, number)]
     return builder.load(builder.gep(value, index, inbounds=True))
@@ -213,6 +219,7 @@ def rows_from(rows, first):
 
 
 def _write_rows_from(context, builder, signature, arguments):
+    """Write the code of `rows_from`."""
     value, first = arguments
     rows = context.make_helper(builder, signature.args[0], value)
     rows.data, rows.length = builder.gep(rows.data, [first]), builder.sub(rows.length, first)
@@ -258,6 +265,7 @@ BITS_OF_ROOT_OF_HALF, BITS_OF_ONE = 0x3FE6A09E667F3BCD, 0x3FF << 52
 
 
 def _write_mantissa_exponent(context, builder, signature, arguments):
+    """Write the code of `elementary.mantissa_exponent`."""
     word, double = map(context.get_value_type, (types.uint64, types.float64))
     # Relative to the binary form of sqrt(1/2), the carry gives the exponent of a mantissa from
     # sqrt(1/2) on.
@@ -272,12 +280,14 @@ def _write_mantissa_exponent(context, builder, signature, arguments):
 
 
 def _write_power_of_two(context, builder, signature, arguments):
+    """Write the code of `elementary.power_of_two`."""
     word, double = map(context.get_value_type, (types.uint64, types.float64))
     bits = builder.bitcast(builder.fadd(arguments[0], double(BIAS)), word)
     return builder.bitcast(builder.shl(bits, word(52)), double)
 
 
 def _write_leading(context, builder, signature, arguments):
+    """Write the code of `elementary.leading`."""
     word, double = map(context.get_value_type, (types.uint64, types.float64))
     # 27 of the 52 mantissa bits are set to zero.
     bits = builder.and_(builder.bitcast(arguments[0], word), word(-(1 << 27) % (1 << 64)))

@@ -69,9 +69,10 @@ class InnerLibrary(JITCodeLibrary):
         return 0
 
     def _optimize_final_module(self) -> None:
-        pass
+        """Do nothing: the code is optimized as a part of the loop."""
 
     def _finalize_final_module(self) -> None:
+        """Skip the generation of machine code."""
         self._finalize_dynamic_globals()
         self._finalized = True
 
@@ -86,8 +87,8 @@ class FunctionCompiler(Compiler):
     def define_pipelines(self) -> Any:
         """Return Numba's passes."""
         function = self.state.func_id.func
-        self.state.flags.noalias = getattr(function, "of_rows", False)
-        if not getattr(function, "by_itself", False):
+        self.state.flags.noalias = getattr(function, "is_of_rows", False)
+        if not getattr(function, "is_shared", False):
             codegen = self.state.targetctx.codegen()
             self.state.library = InnerLibrary(codegen, self.state.func_id.func_qualname)
         return super().define_pipelines()
@@ -95,7 +96,7 @@ class FunctionCompiler(Compiler):
 
 def options_of(function: Any) -> dict[str, Any]:
     """Return the options of a function, by its decorators."""
-    inline = {"forceinline": True} if getattr(function, "in_place", False) else {}
+    inline = {"forceinline": True} if getattr(function, "is_hot", False) else {}
     return {**OPTIONS, "pipeline_class": FunctionCompiler, **inline}
 
 
@@ -110,7 +111,7 @@ def hot(function: Any) -> Any:
 
     Use it for code that runs once per contact and step; other code compiles faster as a call.
     """
-    function.in_place = True
+    function.is_hot = True
     return function
 
 
@@ -120,7 +121,7 @@ def rows(function: Any) -> Any:
     The rows do not overlap and are padded to complete vectors. All functions that it calls are
     inlined.
     """
-    function.of_rows = True
+    function.is_of_rows = True
     return function
 
 
@@ -129,7 +130,7 @@ def shared(function: Any) -> Any:
 
     Use it for code that does not depend on a law.
     """
-    function.by_itself = True
+    function.is_shared = True
     return function
 
 
@@ -142,30 +143,30 @@ def jitable(*functions: Callable, key: str) -> None:
     """
     members = reached(*functions)
     for function in members:
-        if getattr(function, "of_rows", False):
+        if getattr(function, "is_of_rows", False):
             for called in reached(*calls(function)):
-                called.__dict__.setdefault("in_place", True)
+                called.__dict__.setdefault("is_hot", True)
     for number, function in enumerate(members):
         if function in _jitable or function in LOWERED:
             continue
         options = {**options_of(function), "no_cpython_wrapper": True}
         _jitable.add(function)
-        if getattr(function, "by_itself", False):
+        if getattr(function, "is_shared", False):
             # The arguments are named rows, which the function reads by index.
             named = sorted((kind.__qualname__, vars(kind)["_fields"]) for kind in NAMED_TUPLES)
             key_of_function = hashlib.sha256(f"{named} {fingerprint(function)}".encode())
-            name_by(function, key_of_function.hexdigest()[:KEY_LENGTH])
-            dispatcher = saved(numba.njit(**options)(function))
+            add_key_to_name(function, key_of_function.hexdigest()[:KEY_LENGTH])
+            dispatcher = with_disk_cache(numba.njit(**options)(function))
         else:
-            name_by(function, f"{key[:KEY_LENGTH]}_{number}")
+            add_key_to_name(function, f"{key[:KEY_LENGTH]}_{number}")
             if function.__defaults__ or function.__kwdefaults__:
                 register_jitable(**options)(function)
                 continue
             dispatcher = numba.njit(**options)(function)
-        known_by(function, dispatcher)
+        use_compiled(function, dispatcher)
 
 
-def known_by(function: Callable, dispatcher: Any) -> None:
+def use_compiled(function: Callable, dispatcher: Any) -> None:
     """Let Numba call a compiled function instead of the plain one.
 
     It is compiled for the types of its arguments only. A literal 0 in a call is an integer like any
@@ -173,16 +174,19 @@ def known_by(function: Callable, dispatcher: Any) -> None:
     """
 
     def compiled_for(args: Any) -> Any:
+        """Return the compiled function for these types."""
         kinds = tuple(map(types.unliteral, args))
         dispatcher.compile(kinds)
         return dispatcher.overloads[kinds]
 
     def call(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        """Write the LLVM code of a call."""
         inner = compiled_for(signature.args)
         context.active_code_library.add_linking_library(inner.library)
         return context.call_internal(builder, inner.fndesc, inner.signature, args)
 
     def typed(*args: Any) -> Any:
+        """Return the signature for these types."""
         return compiled_for(args).signature
 
     typed.pysig = inspect.signature(function)  # type: ignore[attr-defined]
@@ -190,7 +194,7 @@ def known_by(function: Callable, dispatcher: Any) -> None:
     lower_builtin(function, types.VarArg(types.Any))(call)
 
 
-def name_by(function: Any, key: str) -> None:
+def add_key_to_name(function: Any, key: str) -> None:
     """Put a key into the name of a function, and so of its compiled code and its file."""
     function.__qualname__ = f"{function.__name__}_{key}"
 
@@ -224,7 +228,7 @@ def reach_of(*functions: Callable) -> Reach:
     The result of an earlier call is returned if nothing has changed.
     """
     reach = _reaches.get(functions)
-    if reach is None or not reach.stands():
+    if reach is None or not reach.is_current():
         reach = Reach(*functions)
         if reach.checkable:
             if len(_reaches) >= MOST_REACHES:
@@ -295,7 +299,10 @@ class LoopCache(FunctionCache):
     """
 
     def _index_key(self, signature: Any, codegen: Any) -> tuple[Any, ...]:
-        # Numba's key is the bytecode and the pickled closure, in which a function is only a name.
+        """Return the types of the arguments and the processor; the file has the fingerprint.
+
+        Numba's key is the bytecode and the pickled closure, in which a function is only a name.
+        """
         return signature, codegen.magic_tuple()
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
@@ -335,7 +342,7 @@ def warn(sentence: str) -> None:
     warnings.warn(sentence, GranchainWarning, stacklevel=2)
 
 
-def saved(dispatcher: Any) -> Any:
+def with_disk_cache(dispatcher: Any) -> Any:
     """Give a compiled function its disk cache; without a writable folder, issue a warning."""
     try:
         dispatcher._cache = cache_of(dispatcher.py_func)
@@ -382,12 +389,13 @@ def compiled(function: Callable) -> Callable:
     if numba.config.DISABLE_JIT:
         return function
     jitable(*calls(function), key=key)
-    name_by(function, key[:KEY_LENGTH])
+    add_key_to_name(function, key[:KEY_LENGTH])
     dispatcher = numba.njit(**OPTIONS)(function)
     LOOPS.add(dispatcher)
     compile_function = dispatcher.compile
 
     def compile_or_refuse(signature: Any) -> Any:
+        """Compile the loop, measure the time, and name the line of a law that fails."""
         clock = time.perf_counter()
         try:
             return compile_function(signature)
@@ -397,7 +405,7 @@ def compiled(function: Callable) -> Callable:
             compiling.seconds += time.perf_counter() - clock
 
     dispatcher.compile = compile_or_refuse
-    return saved(dispatcher)
+    return with_disk_cache(dispatcher)
 
 
 # --------------------------------------------------------------------------------------------------

@@ -181,6 +181,7 @@ def _folder_of(module: str) -> str:
 
 
 def _is_library(module: str) -> bool:
+    """Check if a module belongs to a library that Numba can compile."""
     return module.partition(".")[0] in LIBRARIES
 
 
@@ -314,7 +315,7 @@ class Reach:
         Copies of the given functions and of everything that they reach, which nothing else can
         change.
     checkable : bool
-        True if `stands` can detect every change. This requires that the functions read only
+        True if `is_current` can detect every change. This requires that the functions read only
         functions, numbers, text, and tuples of these. Arrays can change in place, and compiled
         objects have other rules, so both must be hashed again.
 
@@ -340,20 +341,20 @@ class Reach:
                     f"contact law: {function!r} is not valid. The functions of a law must be plain "
                     "Python functions."
                 )
-            digest.update(self._met(function)[0])
+            digest.update(self._number_and_copy(function)[0])
         for function in self.members:  # The list grows as functions are found.
-            digest.update(with_length(self._described(function)))
+            digest.update(with_length(self._contents_of(function)))
         self.fingerprint = digest.hexdigest()
         self.copies = tuple(self._copies[function] for function in functions)
 
-    def _met(self, function: Any) -> tuple[bytes, Any]:
+    def _number_and_copy(self, function: Any) -> tuple[bytes, Any]:
         """Return the number of a function and its copy; a new function is added to the members."""
         if function not in self._copies:
             self._copies[function] = function if function in LOWERED else _empty_copy(function)
             self.members.append(function)
         return b"f%d;" % self.members.index(function), self._copies[function]
 
-    def _described(self, function: Any) -> bytes:
+    def _contents_of(self, function: Any) -> bytes:
         """Return the code of a function and the values that it reads, and fill its copy."""
         if function in LOWERED:
             forms = (function, *LOWERED[function])
@@ -366,7 +367,7 @@ class Reach:
         defaults: dict[Any, Any] = {}
         for name, value in (*enumerate(function.__defaults__ or ()), *sorted(named.items())):
             chain = NameChain((f"default {name}",), False, function.__code__.co_firstlineno)
-            encoded, defaults[name] = self._taken(value, function, chain)
+            encoded, defaults[name] = self._bytes_and_copy(value, function, chain)
             contents += [str(name).encode(), encoded]
         if function.__defaults__ is not None:
             copy.__defaults__ = tuple(v for name, v in defaults.items() if isinstance(name, int))
@@ -384,7 +385,7 @@ class Reach:
             ):
                 what = "a function that replaced a library function"
                 raise refusal(read.value, function, read.chain, what)
-            encoded, value = self._taken(read.value, function, read.chain)
+            encoded, value = self._bytes_and_copy(read.value, function, read.chain)
             contents += [repr(read.chain[:2]).encode(), encoded]
             bound = read.owner if isinstance(read.owner, types.ModuleType) else value
             if bound is not MISSING:
@@ -394,7 +395,9 @@ class Reach:
                 cell.cell_contents = enclosed[name]
         return b"".join(map(with_length, contents))
 
-    def _taken(self, value: Any, function: Callable, chain: NameChain) -> tuple[bytes, Any]:
+    def _bytes_and_copy(
+        self, value: Any, function: Callable, chain: NameChain
+    ) -> tuple[bytes, Any]:
         """Return bytes that identify a value uniquely, and a copy that cannot change."""
         if type(value) in _PLAIN:
             return _number_or_text(value), value
@@ -406,7 +409,7 @@ class Reach:
         if name is not None:
             return b"library " + name.encode(), value
         if isinstance(value, types.FunctionType):
-            return self._met(value)
+            return self._number_and_copy(value)
         if isinstance(value, np.generic) and value.dtype.itemsize <= _SCALARS.get(
             value.dtype.kind, 0
         ):
@@ -414,7 +417,7 @@ class Reach:
         if type(value) is tuple or (isinstance(value, tuple) and hasattr(value, "_fields")):
             if any(map(callable, value)):  # Numba cannot compile a call of one of them.
                 raise refusal(value, function, chain, "a tuple with a function")
-            entries = [self._taken(entry, function, chain) for entry in value]
+            entries = [self._bytes_and_copy(entry, function, chain) for entry in value]
             fields = with_length(repr(getattr(value, "_fields", ())).encode())
             copies = tuple(copy for _, copy in entries)
             return (
@@ -432,10 +435,10 @@ class Reach:
             named = repr((value.__qualname__, value._fields))  # type: ignore[attr-defined]
             return b"r" + with_length(named.encode()), value
         if (python_function := plain_of(value)) is not None:
-            return self._met(python_function)
+            return self._number_and_copy(python_function)
         raise refusal(value, function, chain)
 
-    def stands(self) -> bool:
+    def is_current(self) -> bool:
         """Check if the functions still reach what was hashed.
 
         Objects that cannot change in place are compared by identity.

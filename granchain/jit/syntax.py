@@ -93,6 +93,7 @@ def _of_definition(node: Any) -> bytes:
 
 
 def _without_docstring(node: Any) -> Any:
+    """Return the body of a function or class without its docstring; a lambda has an expression."""
     body = node.body
     documented = (
         isinstance(body, list)

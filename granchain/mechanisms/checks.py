@@ -129,14 +129,14 @@ def statics(case: SliderCrankCase) -> list[Check]:
 
 def scotch_yoke(case: ScotchYokeCase, result: Result) -> list[Check]:
     """Return the angles of contact loss and gain, and the forces, of the last revolution."""
-    turned, force, depth = last_revolution(result)
-    if not turned.size:
+    degrees, force, depth = last_revolution(result)
+    if not degrees.size:
         return [Check("largest contact force", float(result.contact_force.max()), "N")]
-    lost, regained = gap(turned, force)
-    after = force[(turned > regained) & (turned < CHANGE[1])]
+    lost, regained = contact_loss(degrees, force)
+    after = force[(degrees > regained) & (degrees < CHANGE[1])]
     impact = after[: int(np.argmax(after == 0.0))] if (after == 0.0).any() else after
-    steady = (turned > STEADY[0]) & (turned < STEADY[1])
-    angle = np.radians(turned) + dimensions_of(case).start
+    steady = (degrees > STEADY[0]) & (degrees < STEADY[1])
+    angle = np.radians(degrees) + dimensions_of(case).start
     share = force[steady] / case.force_without_clearance(angle[steady])
     return [
         Check("contact lost at", lost, "deg"),
@@ -153,33 +153,33 @@ def scotch_yoke(case: ScotchYokeCase, result: Result) -> list[Check]:
 
 
 def last_revolution(result: Result) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return crank angle from its start [deg], force [N], and penetration [m].
+    """Return crank angle since its start [deg], force [N], and penetration [m].
 
     They cover the last complete revolution, and are empty if there is none.
     """
-    turned = np.degrees(result.crank_angle)
-    complete = math.floor(turned[-1] / 360.0 + 1e-9)
+    degrees = np.degrees(result.crank_angle)
+    complete = math.floor(degrees[-1] / 360.0 + 1e-9)
     chosen = (
-        (turned >= 360.0 * (complete - 1)) & (turned <= 360.0 * complete)
+        (degrees >= 360.0 * (complete - 1)) & (degrees <= 360.0 * complete)
         if complete
-        else np.zeros(turned.size, dtype=bool)
+        else np.zeros(degrees.size, dtype=bool)
     )
     return (
-        turned[chosen] - 360.0 * (complete - 1),
+        degrees[chosen] - 360.0 * (complete - 1),
         result.contact_force[chosen],
         result.penetration[chosen],
     )
 
 
-def gap(turned: np.ndarray, force: np.ndarray) -> tuple[float, float]:
-    """Return the crank angles [deg] between which the pin changes sides.
+def contact_loss(degrees: np.ndarray, force: np.ndarray) -> tuple[float, float]:
+    """Return the crank angles [deg] of contact loss and gain, when the pin changes sides.
 
     This is the longest time without force within `CHANGE`, or nan if there is none.
     """
-    inside = np.flatnonzero((turned > CHANGE[0]) & (turned < CHANGE[1]))
+    inside = np.flatnonzero((degrees > CHANGE[0]) & (degrees < CHANGE[1]))
     open_ = np.concatenate([[False], force[inside] == 0.0, [False]])
     edges = np.flatnonzero(open_[1:] != open_[:-1]).reshape(-1, 2)
     if not len(edges):
         return math.nan, math.nan
     first, last = edges[np.argmax(edges[:, 1] - edges[:, 0])]
-    return float(turned[inside[first]]), float(turned[inside[last - 1]])
+    return float(degrees[inside[first]]), float(degrees[inside[last - 1]])

@@ -50,6 +50,7 @@ def damped(model: Model, c: np.ndarray, alpha: float) -> tuple[Model, np.ndarray
     )
 
     def force(overlap, rate, c, h):
+        """Return the force with damping, and with the no-tension cutoff."""
         f = law_force(overlap, 0.0, c, h) * (1.0 + 1.5 * c[-2] * rate)
         return f if f > c[-1] else c[-1]
 

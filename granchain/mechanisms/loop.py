@@ -178,6 +178,7 @@ def balance_functions(
                 clock.clamping += time * rate * contacts.clamp[k]
 
     def account(w0, w1, coordinates, pin, contacts, c, h, clock, entries, m):
+        """Record an entry of the energy balance."""
         q, slot = coordinates.q, clock.entry
         recoverable = lost = 0.0
         for k in range(N):
@@ -235,6 +236,7 @@ def failure_check(law: Functions, features: Features, n_surfaces: int) -> Callab
     overlap_limit, coefficients_at = law.overlap_limit, gatherer(features.n_coefficients)
 
     def inspect(coordinates, contacts, c, h, clock):
+        """Return the status of the state, and store the surface of a failure in the clock."""
         for i in range(2):
             if not math.isfinite(coordinates.q[i] + coordinates.v[i] + coordinates.a[i]):
                 return NOT_FINITE

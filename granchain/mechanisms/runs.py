@@ -87,12 +87,12 @@ class Machine:
         self.surfaces.limit[:] = contacts.limits
         # The motion without clearance, plus the initial differences of the case.
         m, coordinates = self.dimensions, self.coordinates
-        begun = ideal(m.start, m)
-        coordinates.q[0] = begun.position + case.start.slider_offset
-        coordinates.v[0] = begun.velocity + case.start.slider_velocity
+        start = ideal(m.start, m)
+        coordinates.q[0] = start.position + case.start.slider_offset
+        coordinates.v[0] = start.velocity + case.start.slider_velocity
         coordinates.inverse_mass[0] = 1.0 / m.slider_mass
         if m.rod_inertia:
-            coordinates.q[1], coordinates.v[1] = begun.rod_angle, begun.rod_speed
+            coordinates.q[1], coordinates.v[1] = start.rod_angle, start.rod_speed
             coordinates.inverse_mass[1] = 1.0 / m.rod_inertia
         functions = Functions(*frozen(*self.model.functions))
         self._loop = mechanism_loop(functions, features_of(self.model, Recording()), self.linkage)

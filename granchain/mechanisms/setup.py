@@ -55,7 +55,7 @@ def dimensions_of(case: MechanismCase) -> Dimensions:
     if isinstance(case, SliderCrankCase):
         rod, friction = case.rod, case.friction
         centre = 0.5 * rod.length if rod.centre is None else rod.centre
-        rubs = (
+        friction_values = (
             {}
             if friction is None
             else {
@@ -73,7 +73,7 @@ def dimensions_of(case: MechanismCase) -> Dimensions:
             rod_inertia=rod.inertia + rod.mass * centre * centre,
             clearance=case.clearance,
             journal=case.joint.journal_radius,
-            **rubs,
+            **friction_values,
         )
     assert isinstance(case, ScotchYokeCase)
     slot = case.slot
@@ -213,12 +213,12 @@ def step_of_mechanism(case: MechanismCase, contacts: Contacts) -> TimeStep:
         velocity=np.array([0.5 * speed, -0.5 * speed]),
         gap=np.zeros(1),
     )
-    steps, reached = [], [0]
+    steps, touchable = [], [0]
     if isinstance(case, ScotchYokeCase):
         # The pin can touch the ends of a slot only if the crank brings it near them.
         nearest = (case.slot.inner_radius + case.pin.radius) * math.sin(0.5 * case.slot.arc)
-        reached = [0, 1, 2] if case.crank.length > NEAR_THE_END * nearest else [0, 1]
-    for k in reached:
+        touchable = [0, 1, 2] if case.crank.length > NEAR_THE_END * nearest else [0, 1]
+    for k in touchable:
         column = np.repeat(contacts.c[:, k : k + 1], 3, axis=1)
         alone = replace(
             contacts, c=column, overlaps=np.zeros(3), limits=np.full(3, contacts.limits[k])

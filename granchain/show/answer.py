@@ -19,7 +19,7 @@ from granchain.analysis import Summary, summary
 from granchain.case import Case
 from granchain.case.document import flattened, keys_that_differ, toml_text
 from granchain.contact import laws
-from granchain.contact.inputs import filled
+from granchain.contact.inputs import input_values
 from granchain.contact.law import ContactLaw, docstring_of
 from granchain.errors import CaseError, RunError
 from granchain.figures.catalogue import figures_of, lacking, several_figures
@@ -56,10 +56,10 @@ from granchain.studies.measures import missing_note
 
 # The equations of the package's laws as MathML, printed by docs/laws.py from docs/equations.
 EQUATIONS = Path(__file__).with_name("equations.json")
-# Largest numbers of rows of a table, of members of an ensemble, of messages of a study, and of
-# answers inside an answer. The file contains all of them.
 # Maximum number of entries of a list, and of characters of a value, in the table of a setup.
 MOST_ENTRIES, VALUE_LENGTH = 12, 40
+# Largest numbers of rows of a table, of members of an ensemble, of messages of a study, and of
+# answers inside an answer. The file contains all of them.
 MOST_ROWS, MOST_MEMBERS, MOST_MESSAGES, MOST_GROUPS = 100, 40, 12, 3
 # Variables for the sentence that sums up an answer, most important first, and the largest number of
 # them in it.
@@ -438,7 +438,7 @@ def inputs_of(case: Mapping[str, Any], name: str) -> dict[str, Any]:
     other: dict[str, Any] = dict(next(iter(stated), {}))
     if law is not None:
         names = [quantity.name for quantity in law.inputs]
-        other = filled(law, {key: value for key, value in other.items() if key in names})[0]
+        other = input_values(law, {key: value for key, value in other.items() if key in names})[0]
     return next((table for table in stated if table.get("law") == name), other)
 
 

@@ -24,8 +24,8 @@ from granchain.markup import Grid, escaped, table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Errors that an incomplete or edited file causes.
-STRANGE = (
+# Errors that the data of an incomplete or edited file cause.
+ERRORS_OF_DAMAGE = (
     GranchainError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError,
 )  # fmt: skip
 # First bytes of a report. Only files with these bytes are overwritten.
@@ -223,7 +223,7 @@ def figure_in_html(picture: DrawnFigure, number: int) -> str:
             figure = picture.draw()
             figure.suptitle("")
             image = image_of(figure, ".svg").decode("utf-8")
-    except STRANGE as error:
+    except ERRORS_OF_DAMAGE as error:
         reason = str(error) if isinstance(error, GranchainError) else "the data are not in the file"
         missing = f"Figure not available: {picture.caption} Reason: {reason}."
         return f"<p>{sentences_in_html(missing)}</p>"

@@ -14,7 +14,7 @@ from granchain.show.blocks import Paragraph, number_grid, number_text
 if TYPE_CHECKING:
     from granchain.mechanisms.checks import Check
 
-PULSE_TEXTS = (
+PULSE_COLUMNS = (
     "sensor bead",
     "peak [N]",
     "arrival [us]",
@@ -51,7 +51,7 @@ def number_blocks(summary: Summary) -> list[Grid | Paragraph]:
             else (str(pulse.bead), "-", "not yet", "-", "-")
             for pulse in pulses
         )
-        blocks.append(number_grid(PULSE_TEXTS, rows, "First pulses"))
+        blocks.append(number_grid(PULSE_COLUMNS, rows, "First pulses"))
     if any(pulse.sampled for pulse in pulses):
         blocks.append(Paragraph(SAMPLED))
     if any(pulse.merged for pulse in pulses):
@@ -81,15 +81,15 @@ def number_blocks(summary: Summary) -> list[Grid | Paragraph]:
             (name, number_text(value), number_text(share * value))
             for name, value in (balance.terms | radiated).items()
         ]
-        rests = balance.moving_recoverable != balance.recoverable
-        if rests:
+        is_loaded = balance.moving_recoverable != balance.recoverable
+        if is_loaded:
             terms.append(("static work", number_text(balance.static_work), ""))
         columns = ("energy at the end", "[J]", "[% of supplied]")
         blocks.append(number_grid(columns, terms, "Energy balance", text_columns=1))
         blocks.append(
             Paragraph(
                 f"maximum energy-balance error: {balance.largest_residual:.1e} of the "
-                f"{balance.supplied:.6g} J supplied{STATIC_WORK_NOTE if rests else ''}"
+                f"{balance.supplied:.6g} J supplied{STATIC_WORK_NOTE if is_loaded else ''}"
             )
         )
     return blocks
@@ -114,7 +114,7 @@ def check_grid(checks: Sequence[Check]) -> Grid:
     return Grid(("check", "value", ""), rows, "Checks", "<><")
 
 
-PROVENANCE_TEXTS = (
+PROVENANCE_NAMES = (
     "started",
     "granchain_version",
     "versions",
@@ -134,7 +134,7 @@ def provenance_rows(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the origin of a file: versions, hashes, settings, and times, without JSON syntax."""
     rows = [
         (name, re.sub(r'[{}"]|:(?= )', "", str(provenance[name])))
-        for name in PROVENANCE_TEXTS
+        for name in PROVENANCE_NAMES
         if name in provenance
     ]
     if isinstance(provenance.get("wall_time"), float):

@@ -414,9 +414,14 @@ class Page:
         return f"{Path(self.source).stem or 'case'}-explored"
 
     def write_texts(self) -> None:
-        """Show the command and the Python code that compute the present case."""
-        source = self.source or f"{self.stem}.toml"
-        changes = self.changes if self.source else {}
+        """Show the command and the Python code that compute the present case.
+
+        They read the saved case if it has no other file, or if a key was removed, because --set
+        cannot remove one.
+        """
+        named = bool(self.source) and None not in self.changes.values()
+        source = self.source if named else f"{self.stem}.toml"
+        changes = self.changes if named else {}
         file = file_of(law_named(self.case.contact.law))
         module = ["--law-module", file] if file else []
         options = [

@@ -274,9 +274,9 @@ class Plots:
         """Show data in one message, so that each plot is drawn only once."""
         self.columns |= data
         for name, source in self.keys.items():
-            shown = self.columns[name]
-            if shown["name"] != source.data["name"]:
-                source.data = shown | dict.fromkeys(("xs", "ys"), [[]] * len(shown["name"]))
+            lines = self.columns[name]
+            if lines["name"] != source.data["name"]:
+                source.data = lines | dict.fromkeys(("xs", "ys"), [[]] * len(lines["name"]))
         values = chain.from_iterable(chain.from_iterable(map(dict.values, data.values())))
         arrays = [value.ravel() for value in values if isinstance(value, np.ndarray)]
         layout = {
@@ -302,7 +302,7 @@ class Plots:
         }
 
     def keep(self) -> None:
-        """Lay the present run under the next ones."""
+        """Show the present run as the reference under the next ones."""
         self.show({f"{name} reference": self.columns[name] for name in REFERENCED})
 
     def _figure(self, name: str, title: str, x: str, y: str, columns: Sequence[str]) -> Any:

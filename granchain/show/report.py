@@ -14,7 +14,15 @@ from granchain.contact.law_record import LawRecord
 from granchain.errors import FileError, GranchainError
 from granchain.figures.catalogue import plotted_variables
 from granchain.show.answer import answer_blocks, law_blocks
-from granchain.show.blocks import PAGE_MARK, PAGES, STRANGE, Block, Heading, Paragraph, document
+from granchain.show.blocks import (
+    ERRORS_OF_DAMAGE,
+    PAGE_MARK,
+    PAGES,
+    Block,
+    Heading,
+    Paragraph,
+    document,
+)
 from granchain.store import open_answer, write_atomically
 from granchain.store.files import check_new
 from granchain.store.schema import Unread
@@ -86,7 +94,7 @@ def report(
             blocks += answer_blocks(answer, name)
         except GranchainError as error:
             problems.append(str(error))
-        except STRANGE as error:
+        except ERRORS_OF_DAMAGE as error:
             problems.append(f"{file}: the content is damaged ({error!r}). Use another copy.")
         else:
             origins[os.fspath(file)] = about
