@@ -17,7 +17,7 @@ from granchain import errors
 from granchain.cli import obey
 from granchain.figures.catalogue import figures_of
 from granchain.measured.sensor import Sensor
-from granchain.show.answer import answer_blocks, pictures
+from granchain.show.answer import answer_blocks, figure_blocks
 from granchain.show.report import report
 from granchain.status import Message, Status
 from granchain.store import Result, open_answer
@@ -169,7 +169,7 @@ def test_the_axes_of_mode_shapes_have_whole_numbers():
 
 
 def test_a_caption_is_the_listed_one_the_first_line_of_the_function_or_the_name():
-    _, *blocks = pictures(dict.fromkeys(("hysteresis", "bead_velocities", "peak-map"), None))
+    _, *blocks = figure_blocks(dict.fromkeys(("hysteresis", "bead_velocities", "peak-map"), None))
     assert [block.caption for block in blocks] == [
         "Contact force versus overlap at the recorded contacts.",
         "The velocity of beads versus time.",

@@ -74,7 +74,7 @@ def test_damping_factor_and_delivered_restitution_are_inverse_and_have_their_lim
 
 OF_0_TO_1 = (
     theory.damping_factor, theory.damping_ratio, theory.clamped_restitution,
-    theory.asked_for_clamped,
+    theory.nominal_for_clamped,
 )  # fmt: skip
 
 
@@ -85,7 +85,7 @@ def test_a_number_that_means_nothing_is_refused():
           for value in (-0.1, math.nan)),
         *((function, value, "is out of range. It must be")
           for function in OF_0_TO_1 for value in (0.0, 1.1, math.nan)),
-        (theory.asked_for_clamped, 0.13, r"0\.13 is out of range. It must be 0\.135.* to 1"),
+        (theory.nominal_for_clamped, 0.13, r"0\.13 is out of range. It must be 0\.135.* to 1"),
         (theory.solitary_wave().width, 1.0, "level: 1 is out of range"),
         (theory.struck_chain, 1, [0.0, 1.0], "count: 1 is out of range. It must be at least 2"),
         (theory.evanescent_decay, 1.0, 4.9e9, 0.45e-3, 20.0, "frequency: .* at least the cutoff"),
@@ -100,14 +100,14 @@ def test_a_clamped_contact_delivers_the_tabulated_restitution_and_never_less_tha
     assert [theory.clamped_restitution(e) for e in (0.1, 0.3, 0.5, 0.7, 0.9)] == pytest.approx(
         (0.2527, 0.3971, 0.5503, 0.7182, 0.9020), abs=5.1e-5
     )
-    assert [theory.asked_for_clamped(e) for e in (0.5, 0.7, 0.9)] == pytest.approx(
+    assert [theory.nominal_for_clamped(e) for e in (0.5, 0.7, 0.9)] == pytest.approx(
         (0.436288, 0.679194, 0.897887), abs=5.1e-7
     )
     assert theory.clamped_restitution(1e-300) == pytest.approx(math.exp(-2.0), rel=2e-5)
     assert theory.clamped_restitution(1e-300) > math.exp(-2.0)
-    assert theory.clamped_restitution(1.0) == theory.asked_for_clamped(1.0) == 1.0
+    assert theory.clamped_restitution(1.0) == theory.nominal_for_clamped(1.0) == 1.0
     for asked in (1e-6, 0.01, 0.3, 0.8, 0.999999):
-        assert theory.asked_for_clamped(theory.clamped_restitution(asked)) == pytest.approx(
+        assert theory.nominal_for_clamped(theory.clamped_restitution(asked)) == pytest.approx(
             asked, rel=1e-9
         )
 

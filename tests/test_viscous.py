@@ -124,7 +124,7 @@ def test_identified_the_damping_is_that_of_the_inverse_of_the_clamped_restitutio
         identified = found(asked, damping="identified")
         # computed to the digits shown
         assert identified[1] == pytest.approx(found(ask_instead)[1], rel=1e-5)
-        assert identified == pytest.approx(found(theory.asked_for_clamped(asked)), rel=1e-12)
+        assert identified == pytest.approx(found(theory.nominal_for_clamped(asked)), rel=1e-12)
     # a clamped contact cannot return less than this restitution, and lower values are refused
     for asked in (math.exp(-2.0), 0.05, np.array([0.5, 0.1])):
         with pytest.raises(LawError, match=r"restitution: .* above exp\(-2\) = 0\.135335"):

@@ -288,9 +288,11 @@ def _measure_stack(
     if jumps is None and not smooth:
         sampled[:] = True
     else:
-        round_ = np.flatnonzero((sample > 0) & (sample < counts - 1))
-        neighbours = sample[round_] + np.arange(-1, 2)[:, np.newaxis]
-        peak[round_], top[round_] = vertex(_at(times, neighbours, round_), rows[round_, neighbours])
+        interior = np.flatnonzero((sample > 0) & (sample < counts - 1))
+        neighbours = sample[interior] + np.arange(-1, 2)[:, np.newaxis]
+        peak[interior], top[interior] = vertex(
+            _at(times, neighbours, interior), rows[interior, neighbours]
+        )
     flat = np.zeros(len(rows), dtype=int)
     most = rows[record, sample]
     beyond = [rows[record, np.minimum(sample + k, rows.shape[1] - 1)] == most for k in (1, 2)]

@@ -86,7 +86,7 @@ class SensorPulse(Numbers):
     merged: bool = False
 
 
-OF_PULSE = tuple(field.name for field in dataclasses.fields(SensorPulse))[2:]
+PULSE_FIELDS = tuple(field.name for field in dataclasses.fields(SensorPulse))[2:]
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +157,7 @@ def summary(result: Result) -> Summary:
     """Return the numerical results of a run."""
     driven = driven_without_pulse(result)
     pulses = () if driven else sensor_pulses(result)
-    speed, beads, turned = front_of(pulses)
+    speed, beads, disordered = front_of(pulses)
     ends = [
         float(result.variables[name].data[-1])
         for name in ("time", "energy_time", "snapshot_time")
@@ -173,7 +173,7 @@ def summary(result: Result) -> Summary:
         wave_speed=speed,
         energy=energy_balance(result),
         wave_speed_beads=beads,
-        out_of_order=turned,
+        out_of_order=disordered,
         driven=driven,
     )
 
@@ -191,7 +191,7 @@ def sensor_pulses(result: Result) -> tuple[SensorPulse, ...]:
         SensorPulse(
             bead=bead,
             position=float(result.position[labels.index(bead)]),
-            **{name: getattr(measured, name)[i].item() for name in OF_PULSE},
+            **{name: getattr(measured, name)[i].item() for name in PULSE_FIELDS},
         )
         for i, bead in enumerate(np.asarray(result.sensor_bead).tolist())
     )
@@ -208,10 +208,10 @@ def measured_pulses(result: Result, every: int = 1, phase: int = 0) -> FirstPuls
     """
     force, jumps = np.asarray(result.sensor_force), None
     if "sensor_beside_force" in result.variables:
-        thinned = [jumps_at(result, i) for i in range(force.shape[1])]
+        of_sensors = [jumps_at(result, i) for i in range(force.shape[1])]
         if every > 1:
-            thinned = [jumps.every(every, phase) for jumps in thinned if jumps is not None]
-        jumps = ForceJumps(*(np.column_stack(column) for column in zip(*thinned, strict=True)))
+            of_sensors = [jumps.every(every, phase) for jumps in of_sensors if jumps is not None]
+        jumps = ForceJumps(*(np.column_stack(column) for column in zip(*of_sensors, strict=True)))
     return first_pulse(
         np.asarray(result.time)[phase::every],
         force[phase::every],
@@ -232,9 +232,9 @@ def front_of(seen: Sequence[SensorPulse]) -> tuple[float, tuple[int, ...], tuple
     """
     seen = [pulse for pulse in seen if pulse.complete and not pulse.merged]
     position, arrival = [pulse.position for pulse in seen], [pulse.arrival for pulse in seen]
-    turned = out_of_order(position, arrival, [pulse.width for pulse in seen])
-    if turned is not None:
-        return math.nan, (), tuple(seen[index].bead for index in turned)
+    disordered = out_of_order(position, arrival, [pulse.width for pulse in seen])
+    if disordered is not None:
+        return math.nan, (), tuple(seen[index].bead for index in disordered)
     return wave_speed(position, arrival), tuple(pulse.bead for pulse in seen), ()
 
 

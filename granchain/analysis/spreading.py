@@ -151,13 +151,13 @@ def _shares(result: Result, where: str) -> np.ndarray:
     """
     e, _, rounding = _energies_of(result, where)
     if e.min(initial=0.0) < -rounding:
-        shot, body = np.unravel_index(int(e.argmin()), e.shape)
+        snapshot, body = np.unravel_index(int(e.argmin()), e.shape)
         raise GranchainError(
             f"{where}: the energy at body {int(result.bead[body])} at "
-            f"{float(result.snapshot_time[shot]):.4g} s is {e[shot, body]:.4g} J. It must not be "
-            "negative. Contacts that are pressed at rest have yielded further, and the static "
-            "work that went into their residual indentation is not energy that moves. Reduce "
-            "the load, or use bead_energy as it is."
+            f"{float(result.snapshot_time[snapshot]):.4g} s is {e[snapshot, body]:.4g} J. It must "
+            "not be negative. Contacts that are pressed at rest have yielded further, and the "
+            "static work that went into their residual indentation is not energy that moves. "
+            "Reduce the load, or use bead_energy as it is."
         )
     total = e.sum(axis=1, keepdims=True)
     return np.divide(e, total, out=np.full_like(e, np.nan), where=total > e.shape[1] * rounding)
@@ -195,6 +195,7 @@ def _energies_of(result: Result, where: str) -> _EnergyShares:
     )
 
     def stored_at(overlap: np.ndarray, deepest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the energies and the histories of contacts at these overlaps."""
         tiled = np.tile(c, (1, len(overlap)))
         h = start_histories(model, tiled, *[deepest.ravel()] * 2)
         energy = over_contacts(model.functions.energy, model, (overlap.ravel(),), tiled, h)
@@ -203,18 +204,18 @@ def _energies_of(result: Result, where: str) -> _EnergyShares:
     deepest = np.broadcast_to(static, d.shape)
     # an energy that depends on the history is nan for a history of nan
     blank = np.full((len(model.history), c.shape[1]), np.nan)
-    plain = over_contacts(model.functions.energy, model, (static + 1e-9,), c, blank)
-    if model.loses or model.forgets or not np.isfinite(plain).all():
+    without_history = over_contacts(model.functions.energy, model, (static + 1e-9,), c, blank)
+    if model.loses or model.forgets or not np.isfinite(without_history).all():
         # contacts that continue from another run may not have been at rest under this load
-        begun = np.full(d.shape[1], case.stored_state is not None)
+        continued = np.full(d.shape[1], case.stored_state is not None)
         for k, new in zip((0, -1), new_walls(case), strict=True):
-            begun[k] &= not (new and chain.contact_exists[k])
+            continued[k] &= not (new and chain.contact_exists[k])
         deepest = np.maximum(
-            np.where(begun, -np.inf, deepest), _largest_overlaps(result, model, where)
+            np.where(continued, -np.inf, deepest), _largest_overlaps(result, model, where)
         )
-    stored, memory = stored_at(d, deepest)
+    stored, histories = stored_at(d, deepest)
     at_rest, _ = stored_at(static[None], static[None])
-    _check_energies(result, model, stored, memory, where)
+    _check_energies(result, model, stored, histories, where)
     energy = stored - at_rest - force * (d - static)
     bead = 0.5 * result.mass * np.asarray(result.velocity, dtype=float) ** 2
     bead += _element_energy(result, chain)
@@ -300,7 +301,7 @@ def _largest_overlaps(result: Result, model: Model, where: str) -> np.ndarray:
 
 
 def _check_energies(
-    result: Result, model: Model, stored: np.ndarray, memory: np.ndarray, where: str
+    result: Result, model: Model, stored: np.ndarray, histories: np.ndarray, where: str
 ) -> None:
     """Raise GranchainError if the energies do not agree with the recorded ones.
 
@@ -309,14 +310,16 @@ def _check_energies(
     """
     row, agree = model.remembered("residual_overlap"), True
     if row >= 0 and "snapshot_residual_overlap" in result.variables:
-        dents = np.asarray(result.snapshot_residual_overlap, dtype=float)
-        agree = np.abs(memory[row] - dents).max(initial=0.0) <= AGREES * dents.max(initial=0.0)
+        residual = np.asarray(result.snapshot_residual_overlap, dtype=float)
+        agree = np.abs(histories[row] - residual).max(initial=0.0) <= AGREES * residual.max(
+            initial=0.0
+        )
     if "energy_recoverable" in result.variables:
-        _, entry, shot = np.intersect1d(
+        _, entry, snapshot = np.intersect1d(
             result.energy_time, result.snapshot_time, return_indices=True
         )
         ledger = np.asarray(result.energy_recoverable, dtype=float)
-        difference = np.abs(stored.sum(axis=1)[shot] - ledger[entry]).max(initial=0.0)
+        difference = np.abs(stored.sum(axis=1)[snapshot] - ledger[entry]).max(initial=0.0)
         agree = agree and bool(difference <= AGREES * ledger.max(initial=0.0))
     if not agree:
         raise GranchainError(

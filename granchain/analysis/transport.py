@@ -150,10 +150,10 @@ def out_of_order(
         return None
     order = finite[np.argsort(x[finite], kind="stable")]
     widths = np.nan_to_num(np.broadcast_to(np.asarray(width, dtype=float), x.shape))
-    t, spared = t[order], widths[order]
+    t, tolerance = t[order], widths[order]
     # for positions in increasing order, and in decreasing order
     latest = np.maximum.accumulate(t), np.maximum.accumulate(t[::-1])[::-1]
-    backward = [passed - t - spared for passed in latest]
+    backward = [passed - t - tolerance for passed in latest]
     if min(float(back.max()) for back in backward) <= 0.0:
         return None
     direction = int(np.argmin([np.count_nonzero(back > 0.0) for back in backward]))

@@ -118,6 +118,7 @@ class CheckedCase(Table):
     @model_validator(mode="wrap")
     @classmethod
     def _checked(cls, document: Any, handler: Any, info: ValidationInfo) -> Self:
+        """Make a case from its tables, or raise CaseError with all errors."""
         if isinstance(document, cls):
             return document
         if not isinstance(document, (Mapping, BaseModel)):

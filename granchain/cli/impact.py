@@ -110,7 +110,7 @@ def impact(
         bodies = f"Two bodies: {source}{exceptions}: {values_of_pair(pair)}."
         lines = [
             bodies,
-            *(inputs_words(name, law_inputs, numbers) for name, law_inputs in inputs.items()),
+            *(inputs_text(name, law_inputs, numbers) for name, law_inputs in inputs.items()),
         ]
         return "\n".join([*map(paragraph, lines), impact_table(rows, numbers)])
 
@@ -531,9 +531,7 @@ def values_of_pair(pair: gc.Pair) -> str:
     return ", ".join(f"{name} = {value:.6g}{units[name]}" for name, value in pair.items().items())
 
 
-def inputs_words(
-    law: str, inputs: Mapping[str, Any], numbers: Mapping[str, Sequence[float]]
-) -> str:
+def inputs_text(law: str, inputs: Mapping[str, Any], numbers: Mapping[str, Sequence[float]]) -> str:
     """Return the inputs of a law as text, without the varied ones."""
     listed = ", ".join(
         f"{name} = {input_text(value)}"

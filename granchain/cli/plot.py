@@ -490,10 +490,10 @@ def spectrum_text(spectrum: gc.Spectrum) -> str:
     """Describe a spectrum, with measured and predicted band edges in a table."""
     grid = spectrum_table(spectrum)
     table = [text_table([grid.columns, *grid.rows], grid.alignment)] if grid.rows else []
-    return "\n".join([*spectrum_words(spectrum), *table])
+    return "\n".join([*spectrum_lines(spectrum), *table])
 
 
-def spectrum_words(spectrum: gc.Spectrum) -> list[str]:
+def spectrum_lines(spectrum: gc.Spectrum) -> list[str]:
     """Describe source, sensor, and resolution, and the contribution of a driven end."""
     lines = [
         f"{spectrum.source} to {spectrum.sensor}: {len(spectrum.frequency)} frequencies up to "

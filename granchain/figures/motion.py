@@ -263,6 +263,7 @@ def animated(
     )
 
     def show(i: int) -> tuple[Any, ...]:
+        """Show frame i, and return the artists that changed."""
         bodies.set_offsets(np.column_stack([x[i], level]))
         bodies.set_array(values[i])
         curve.set_data(x[i], values[i])

@@ -149,7 +149,7 @@ def coordinate_text(study: Any, key: str, index: int) -> str:
         texts = ", ".join(coordinate_text(study, str(name), index) for name in keys)
         return texts if 0 < len(keys) <= MOST_KEYS else f"run {value}"
     if isinstance(value, float) and np.isnan(value):
-        return f"no {key_words(key)}"
+        return f"no {key_label(key)}"
     if key in ("contact.law", "law"):
         return str(value)
     if key == "contact" and "law" in study.coords:
@@ -160,11 +160,11 @@ def coordinate_text(study: Any, key: str, index: int) -> str:
         )
     unit = unit_of_attributes(study[key].attrs)
     if isinstance(value, np.floating):
-        return f"{key_words(key)} {quantity(float(value), unit)}"
+        return f"{key_label(key)} {quantity(float(value), unit)}"
     text = str(value)
     # A list or a long text is listed by its index.
     brief = text[:1] not in "[{" and len(text) <= 2 * LABEL_LENGTH
-    return f"{key_words(key)} {text if brief else index + 1}"
+    return f"{key_label(key)} {text if brief else index + 1}"
 
 
 def study_numbers(study: Any) -> list[str]:
@@ -176,8 +176,8 @@ def study_numbers(study: Any) -> list[str]:
     ]
 
 
-def key_words(name: str) -> str:
-    """Return the name of a variable or a key of the case for a figure."""
+def key_label(name: str) -> str:
+    """Return the name of a variable or a key of the case as text for a figure."""
     for table in ("contact.", "chain.material.", "chain."):
         name = name.removeprefix(table)
     text = "bead" if name == "sensor_bead" else name.replace(".", " ").replace("_", " ")
@@ -193,7 +193,7 @@ def key_words(name: str) -> str:
 def label_variable(axis: Any, study: Any, name: str) -> None:
     """Label an axis with the name and the unit of a variable or a key."""
     unit = "" if name == "sensor_bead" else unit_of_attributes(study[name].attrs)
-    label_axis(axis, key_words(name), unit)
+    label_axis(axis, key_label(name), unit)
 
 
 def number_values(study: Any, key: str, figure: str) -> np.ndarray:
@@ -224,7 +224,7 @@ def shades_of(panels: Panels, study: Any, key: str | None, places: list[int]) ->
     if key is None or not is_ordered(study, key) or len(places) < 2:
         return [None] * len(places)
     values, unit = study[key].values[places], unit_of_attributes(study[key].attrs)
-    return panels.shades(values, key_words(key), unit)
+    return panels.shades(values, key_label(key), unit)
 
 
 def band_edge(values: np.ndarray, quantile: float) -> np.ndarray:
@@ -239,7 +239,7 @@ def finish_study(study: Any, panels: Panels, name: str, notes: Sequence[str]) ->
     states = study["status"].values if "status" in study else np.array([])
     failed = int((states != Status.COMPLETE.label).sum())
     laws = named_laws([str(study.attrs.get("law", ""))])
-    text = key_words(name)
+    text = key_label(name)
     # Only these variables depend on the end of a pulse.
     of_pulses = "sensor_bead" in study[name].dims or name == "wave_speed"
     return panels.finish(
@@ -372,7 +372,7 @@ def study_map(
     for axis, places in ((axes.xaxis, x), (axes.yaxis, y)):
         if is_log(places):
             log_axis(axis)
-    add_bar(axes, mesh, key_words(name), unit_of_attributes(study[name].attrs))
+    add_bar(axes, mesh, key_label(name), unit_of_attributes(study[name].attrs))
     label_variable(axes.xaxis, study, across)
     label_variable(axes.yaxis, study, up)
     return finish_study(
@@ -536,7 +536,7 @@ def finish_bands(bands: Any, panels: Panels, *notes: str) -> Figure:
     """Write the heading with the law, the members, and the standard deviations of the keys."""
     fractions = 100.0 * bands.relative_deviation.values
     keys = [
-        f"{key_words(key)} {fraction:.3g} %"
+        f"{key_label(key)} {fraction:.3g} %"
         for key, fraction in zip(bands["key"].values, fractions, strict=True)
     ]
     more = f", and {len(keys) - MOST_CURVES} more" if len(keys) > MOST_CURVES else ""
@@ -602,7 +602,7 @@ def sensitivities(bands: Any, name: str = "peak", *, ax: Any = None, style: Any 
             [bands[f"{prefix}{kind}_order{side}"].values[k] for side in ("", "_low", "_high")]
             for kind in ("first", "total")
         )
-        (line,) = axes.plot(at, first, label=key_words(keys[k]))
+        (line,) = axes.plot(at, first, label=key_label(keys[k]))
         line.set_linestyle("-")
         mark_values(line)
         colour = line.get_color()

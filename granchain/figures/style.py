@@ -282,17 +282,17 @@ class Panels:
         if not handles:
             return
         size = FontProperties(size=rcParams["legend.fontsize"]).get_size_in_points()
-        room = 72.0 * self.figure.get_figwidth() / (LETTER * size)
+        letters = 72.0 * self.figure.get_figwidth() / (LETTER * size)
         for handle in handles:
             # Six letters are the width of the line sample and its gap.
             handle.set_label(
-                textwrap.fill(escape_mathtext(str(handle.get_label())), max(int(room) - 6, 12))
+                textwrap.fill(escape_mathtext(str(handle.get_label())), max(int(letters) - 6, 12))
             )
         if self.new and (len(self.axes) > 1 or len(handles) > MOST_INSIDE):
             longest = max(
                 len(row) for handle in handles for row in str(handle.get_label()).splitlines()
             )
-            columns = max(1, min(len(handles), int(room / (longest + 6))))
+            columns = max(1, min(len(handles), int(letters / (longest + 6))))
             self.figure.legend(handles=handles, loc="outside lower left", ncols=columns, **options)
             return
         self.first.legend(handles=handles, **legend_look(self.first, self.new), **options)

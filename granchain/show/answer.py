@@ -151,7 +151,7 @@ def arranged_blocks(
         Heading(title or name, 1),
         *(Paragraph(sentence) for sentence in sentences if sentence),
         *(Paragraph(str(message), warning=True) for message in messages if str(message)),
-        *pictures(figures),
+        *figure_blocks(figures),
         *([Heading("Numbers", 2), *tables] if tables else []),
         *([Heading("Setup", 2), *settings] if settings else []),
         *case_blocks(provenance.get("case_toml"), case),
@@ -206,7 +206,7 @@ def answer_blocks(answer: Any, name: str) -> list[Block]:
         block
         for label, group in list(answer.groups.items())[:MOST_GROUPS]
         if type(group).__name__ in ANSWER_FIGURES
-        for block in (Heading(label, 2), *pictures(figures_of(group)), *grids(group.variables))
+        for block in (Heading(label, 2), *figure_blocks(figures_of(group)), *grids(group.variables))
     ]
     kind = re.sub("(?<=[a-z])(?=[A-Z])", " ", type(answer).__name__).capitalize()
     return arranged_blocks(
@@ -242,7 +242,7 @@ def result_blocks(result: Result, name: str) -> list[Block]:
             "" if "crank_angle" in result.variables else answer_of_run(numbers),
         ),
         [
-            *numbers_of(result),
+            *run_blocks(result),
             *(Paragraph(str(note)) for note in result.messages if not note.warning and str(note)),
             *(
                 Paragraph(f"No figure of {figure.replace('_', ' ')}. {advice}")
@@ -339,7 +339,7 @@ def ensemble_blocks(ensemble: Ensemble, name: str) -> list[Block]:
     )
 
 
-def pictures(figures: Mapping[str, Callable[[], Any]]) -> list[Block]:
+def figure_blocks(figures: Mapping[str, Callable[[], Any]]) -> list[Block]:
     """Return figures with their captions."""
     blocks: list[Block] = [Heading("Figures", 2)] if figures else []
     for name, draw in figures.items():
@@ -351,7 +351,7 @@ def pictures(figures: Mapping[str, Callable[[], Any]]) -> list[Block]:
     return blocks
 
 
-def numbers_of(result: Result) -> list[Block]:
+def run_blocks(result: Result) -> list[Block]:
     """Return the tables of a run: first pulses and energies, or the checks of a mechanism."""
     if "crank_angle" not in result.variables:
         return list(number_blocks(summary(result)))

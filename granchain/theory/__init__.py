@@ -25,7 +25,6 @@ from granchain.theory.chains import (
 )
 from granchain.theory.dashpots import (
     HysteresisImpact,
-    asked_for_clamped,
     clamped_restitution,
     damping_factor,
     damping_ratio,
@@ -33,6 +32,7 @@ from granchain.theory.dashpots import (
     herbert_mcwhannell_restitution,
     hysteresis_impact,
     lee_wang_transition,
+    nominal_for_clamped,
 )
 from granchain.theory.elastoplastic import (
     WU_FIRST,
@@ -88,7 +88,6 @@ __all__ = [
     "PlateImpact",
     "SolitaryWave",
     "StruckChain",
-    "asked_for_clamped",
     "ball_velocities",
     "chang_ling_restitution",
     "clamped_restitution",
@@ -109,6 +108,7 @@ __all__ = [
     "lankarani_nikravesh_yield_speed",
     "lee_wang_transition",
     "ma_liu_plastic_restitution",
+    "nominal_for_clamped",
     "pairwise_velocity",
     "plate_impact",
     "precompressed_stiffness",

@@ -120,6 +120,7 @@ def struck_chain(count: int, times: Any) -> tuple[np.ndarray, np.ndarray]:
     times = np.asarray(times, dtype=float)
 
     def rates(_: float, state: np.ndarray) -> np.ndarray:
+        """Return the velocities and the accelerations of the balls."""
         overlap = np.maximum(state[: count - 1] - state[1:count], 0.0)
         force = overlap * np.sqrt(overlap)
         acceleration = np.zeros(count)

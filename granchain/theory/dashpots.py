@@ -149,10 +149,11 @@ def hysteresis_impact(
         elastic = elastic_impact(stiffness, effective_mass, speed, n)
         return HysteresisImpact(restitution, elastic.max_overlap, elastic.max_force)
 
-    def overlap(phi_left: float) -> float:
-        return ((n + 1.0) * effective_mass * speed * speed * phi_left / (a * a * stiffness)) ** (
-            1.0 / (n + 1.0)
-        )
+    def overlap(phi_difference: float) -> float:
+        """Return the overlap at which Phi(a) - Phi(a w) has this value [m]."""
+        return (
+            (n + 1.0) * effective_mass * speed * speed * phi_difference / (a * a * stiffness)
+        ) ** (1.0 / (n + 1.0))
 
     w = root(lambda w: phi - _phi(a * w) - n / (n + 1.0) * a * w, 0.0, 1.0)
     at_peak = overlap(phi - _phi(a * w))
@@ -217,7 +218,7 @@ def damping_ratio(restitution: float) -> float:
     return -log / math.hypot(math.pi, log)
 
 
-def clamped_restitution(asked: float) -> float:  # words: ok: public parameter
+def clamped_restitution(nominal: float) -> float:
     """Return the restitution of a Kelvin-Voigt or Tsuji contact that ends at F = 0.
 
     Without the no-tension cutoff, the contact ends at d = 0.
@@ -228,16 +229,16 @@ def clamped_restitution(asked: float) -> float:  # words: ok: public parameter
 
     Parameters
     ----------
-    asked : float
+    nominal : float
         Nominal restitution e of the same dashpot, whose contact may pull until d = 0 [1]. It must
         be above 0 and at most 1.
     """
-    require("asked", asked, 0.0 < asked <= 1.0, "above 0 and at most 1")
-    t = -math.log(asked) / math.pi
+    require("nominal", nominal, 0.0 < nominal <= 1.0, "above 0 and at most 1")
+    t = -math.log(nominal) / math.pi
     return math.exp(-2.0 * t * math.atan2(1.0, t))
 
 
-def asked_for_clamped(delivered: float) -> float:
+def nominal_for_clamped(effective: float) -> float:
     """Return the nominal restitution for a contact with a no-tension cutoff.
 
     A Kelvin-Voigt or Tsuji contact with this cutoff then has the effective restitution.
@@ -246,7 +247,7 @@ def asked_for_clamped(delivered: float) -> float:
 
     Parameters
     ----------
-    delivered : float
+    effective : float
         Effective restitution [1], above exp(-2) = 0.1353 and at most 1. With a no-tension cutoff,
         it is always above exp(-2).
     """
@@ -254,14 +255,14 @@ def asked_for_clamped(delivered: float) -> float:
     smallest = np.finfo(float).tiny
     least = clamped_restitution(smallest)
     require(
-        "delivered",
-        delivered,
-        least <= delivered <= 1.0,
+        "effective",
+        effective,
+        least <= effective <= 1.0,
         f"{least:.7f} to 1, because a contact with a no-tension cutoff returns more than exp(-2) "
         "for any damping",
     )
-    # 2 t acot t = |ln delivered|, and the left side grows with t.
-    log = -math.log(delivered)
+    # 2 t acot t = |ln e|, and the left side grows with t.
+    log = -math.log(effective)
     t = root(lambda t: 2.0 * t * math.atan2(1.0, t) - log, 0.0, -math.log(smallest) / math.pi)
     return math.exp(-math.pi * t)
 

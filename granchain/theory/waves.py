@@ -143,7 +143,7 @@ def solitary_wave() -> SolitaryWave:
     energy = float((kinetic + elastic).sum()) / _SAMPLES_PER_BEAD
 
     def modes(values: np.ndarray) -> tuple[float, ...]:
-        # The wave is symmetric about its crest, so it is a series of cosines in x.
+        """Return the cosine series of a wave, which is symmetric about its crest."""
         spectrum = np.fft.rfft(np.roll(values, -crest)).real / n
         spectrum[1:-1] *= 2.0
         return tuple(spectrum.tolist())

@@ -25,7 +25,7 @@ IN_GAP = 100
 INSIDE = 0.2
 # Number of neighbouring lines that are summed before they are squared. With a Hann window, two
 # lines are correlated if they are within two of each other.
-ALIKE = 8
+LINES_PER_BLOCK = 8
 # Shift of an edge by the window of one segment, in lines (our choice). The modes of a finite chain
 # leak into the lines between them, which the scatter of cos q does not show. With this term, the
 # errors cover 94 of 100 edges of random cells (tests/test_spectrum.py), compared with 39 without
@@ -196,19 +196,22 @@ def curve_of(
     """
     from scipy.optimize import minimize_scalar
 
+    # A line with a tiny scatter must not dominate the fit.
     weight = 1.0 / np.maximum(scatter, max(1e-6, 0.1 * float(np.median(scatter))))
 
-    def fitted(tau: float, differ: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def fitted(tau: float, dampings_differ: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return coefficients, weighted residuals, and weighted columns of a linear fit."""
         columns = chebyshev_terms(x * x / (1.0 + 1j * tau * x), size) * weight[:, None]
-        if differ:
+        if dampings_differ:
             columns = np.hstack([columns, 1j * x[:, None] * columns])
         columns = np.concatenate([columns.real, columns.imag])
-        wanted = (y - 1.0) * weight
-        wanted = np.concatenate([wanted.real, wanted.imag])
-        numbers = np.linalg.lstsq(columns, wanted, rcond=None)[0]
-        return numbers, wanted - columns @ numbers, columns
+        targets = (y - 1.0) * weight
+        targets = np.concatenate([targets.real, targets.imag])
+        coefficients = np.linalg.lstsq(columns, targets, rcond=None)[0]
+        return coefficients, targets - columns @ coefficients, columns
 
     def squares(angle: float) -> float:
+        """Return the sum of squares of a fit whose contacts have the same loss angle."""
         return float(np.sum(fitted(math.tan(angle), False)[1] ** 2))
 
     # Cauchy weights, because resonances that last longer than a segment leave lines far from the
@@ -220,24 +223,26 @@ def curve_of(
         nearest = min(ANGLES, key=squares)
         bounds = max(nearest - ANGLES[1], 0.0), min(nearest + ANGLES[1], ANGLES[-1])
         tau = math.tan(float(minimize_scalar(squares, bounds=bounds, method="bounded").x))
-        numbers, residual, columns = fitted(tau, True)
-        off = np.hypot(*residual.reshape(2, -1)) * scaled / weight
-        weight = scaled / np.sqrt(1.0 + (off / (2.385 * max(float(np.median(off)), 1e-300))) ** 2)
-    alike = fitted(tau, False)[0]
-    numbers, residual, columns = fitted(tau, True)
+        coefficients, residual, columns = fitted(tau, True)
+        deviation = np.hypot(*residual.reshape(2, -1)) * scaled / weight
+        weight = scaled / np.sqrt(
+            1.0 + (deviation / (2.385 * max(float(np.median(deviation)), 1e-300))) ** 2
+        )
+    equal_damping = fitted(tau, False)[0]
+    coefficients, residual, columns = fitted(tau, True)
     # errors of neighbouring lines are correlated, so lines are summed in blocks before they are
     # squared (cluster variance; Liang & Zeger 1986, doi:10.1093/biomet/73.1.13)
     count = int(blocks.max()) + 1
-    score = np.zeros((count, len(numbers)))
+    score = np.zeros((count, len(coefficients)))
     np.add.at(score, np.concatenate([blocks, blocks]), columns * residual[:, None])
     inverse = np.linalg.pinv(columns.T @ columns)
     variance = inverse @ score.T @ score @ inverse * count / (count - 2 * size)
     at_rest = chebyshev.chebvander(-1.0, size)[0, 1:]
     cosine = chebyshev.Chebyshev(
-        [1.0 - numbers[:size] @ at_rest, *numbers[:size]], domain=[0.0, 1.0]
+        [1.0 - coefficients[:size] @ at_rest, *coefficients[:size]], domain=[0.0, 1.0]
     )
-    change = alike[:size] - numbers[:size]
-    return Curve(cosine, variance[:size, :size], change, float(np.median(off)))
+    change = equal_damping[:size] - coefficients[:size]
+    return Curve(cosine, variance[:size, :size], change, float(np.median(deviation)))
 
 
 def bands_of(frequency: np.ndarray, cosine: np.ndarray, scatter: np.ndarray, size: int) -> Bands:
@@ -252,7 +257,7 @@ def bands_of(frequency: np.ndarray, cosine: np.ndarray, scatter: np.ndarray, siz
     # deep in a gap there is little motion, and leakage from other lines distorts cos q
     with np.errstate(invalid="ignore"):
         seen = np.flatnonzero(np.abs(cosine) < FAR_IN_GAP)
-    blocks = np.unique(seen // ALIKE, return_inverse=True)[1]
+    blocks = np.unique(seen // LINES_PER_BLOCK, return_inverse=True)[1]
     free = (blocks.max() + 1 if len(seen) else 0) - 2 * size
     if free < 1:
         reasons[:] = "waves at too few frequencies"
@@ -310,12 +315,13 @@ def bands_of(frequency: np.ndarray, cosine: np.ndarray, scatter: np.ndarray, siz
                 )
                 continue
             z = float(root[0])
-            by = chebyshev_terms(z, size)[0] / float(curve.cosine.deriv()(z))
+            # change of the root per change of a coefficient
+            change = chebyshev_terms(z, size)[0] / float(curve.cosine.deriv()(z))
             edge = top * math.sqrt(z)
-            by_scatter = math.sqrt(max(float(by @ curve.variance @ by), 0.0))
+            by_scatter = math.sqrt(max(float(change @ curve.variance @ change), 0.0))
             off = factor * 0.5 * top / math.sqrt(z) * by_scatter
             # the first-order change by different dampings bounds the neglected second-order change
-            differs = 0.5 * top / math.sqrt(z) * float(by @ curve.change)
+            differs = 0.5 * top / math.sqrt(z) * float(change @ curve.change)
             error = math.hypot(off, differs, LINE_FRACTION * line)
             near = np.abs(frequency[seen] - edge) < MOST_LINES_OF_ERROR * line
             if error > MOST_LINES_OF_ERROR * line or not near.any():

@@ -309,6 +309,7 @@ def static_slopes(contacts: Contacts, which: range, mass: float) -> tuple[np.nda
         if key not in slopes_by_state:
 
             def slope(step: float, toward: tuple[float, float], key: tuple = key) -> float:
+                """Return the slope of the force towards (overlap, rate), from two steps."""
                 d, c, h = key
                 wide, near = (
                     (
