@@ -446,6 +446,15 @@ def test_used_port_is_reported(server, short_case):
         gc.explore(short_case, port=port, browser=False)
 
 
+@pytest.mark.parametrize(("law", "name", "value"), [("ma-liu", "xi", 1.5), ("stronge", "theta", 2)])
+def test_the_ends_of_a_slider_at_an_exclusive_limit_are_allowed(law, name, value):
+    from granchain.show.parameters import slider_range
+
+    (quantity,) = (quantity for quantity in gc.laws()[law].inputs if quantity.name == name)
+    start, end, _ = slider_range(quantity, float(value))
+    assert quantity.problem(start) is quantity.problem(end) is None and start < value < end
+
+
 @pytest.mark.parametrize("name", ["forces", "energy"])
 def test_legend_of_lines_is_below_the_plot(name):
     from bokeh.models import InlineStyleSheet, Legend

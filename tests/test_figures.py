@@ -690,6 +690,18 @@ def test_entries_on_one_phase_of_a_drive_are_no_mean():
         assert words in figures.energy(of_case(case, change=change)).get_label()
 
 
+def test_the_energy_of_a_fast_drive_is_plotted_if_it_has_fewer_entries_than_a_mean():
+    drive = {"drive": "displacement", "signal": "harmonic", "amplitude": 1e-9, "frequency": 2e4}
+    case = gc.load_case("steel-chain-hertz").replace({
+        "chain.beads": 4, "chain.precompression": 20.0, "striker": None, "sensors.beads": "all",
+        "sensors.contacts": None, "snapshots": None, "ends.left": drive, "ends.right": "wall",
+        "energy.interval": 1.1e-4, "time.end": 5e-4,
+    })  # fmt: skip
+    result = gc.run(case)
+    figure = figures.energy(result)
+    assert len(result.energy_time) == 6 and "means over" in figure.get_label()
+
+
 def test_the_loop_of_a_contact_is_its_record_with_its_residual_overlap():
     left = np.where(np.arange(1, 20) == 2, 4.01e-6, 0.0)
     result = synthetic(contacts=(2, 5), change={"residual_overlap": left})

@@ -505,7 +505,10 @@ class Case(CheckedCase):
         values of its inputs.
         """
         first_body = 0 if self.striker is None else 1
-        segments, n = [segment for _, segment in self.chain.places()], self.beads + first_body
+        segments, n = (
+            [segment for _, segment in self.chain.keyed_segments()],
+            self.beads + first_body,
+        )
         inside = [segment.contact for segment in segments]
         laws_of = [*inside, self.ends.left_contact, self.ends.right_contact]
         numbers = {id(segment): number for number, segment in enumerate(segments)}

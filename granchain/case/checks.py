@@ -96,7 +96,7 @@ def check_together(tables: dict[str, Any], resumes: bool, problems: Problems) ->
         check_ramps(tables, problems)
     if problems.readable("chain.segment"):
         check_chain(chain, problems)
-        where, _ = chain.places()[0]
+        where, _ = chain.keyed_segments()[0]
         bead = (where, "chain.radius", "chain.mass", "chain.material", "striker")
         if striker is not None and problems.clear(*bead):
             check_body("striker", striker, problems)
@@ -141,7 +141,7 @@ def check_together(tables: dict[str, Any], resumes: bool, problems: Problems) ->
 
 def materials_known(tables: Mapping[str, Any], problems: Problems) -> bool:
     """Check that the law and the materials of all bodies and walls are readable."""
-    materials = [segment.material for _, segment in tables["chain"].places()]
+    materials = [segment.material for _, segment in tables["chain"].keyed_segments()]
     return (
         None not in materials
         and problems.readable("chain.segment", "striker", "ends.left", "ends.right", "contact.law")
@@ -162,7 +162,7 @@ def check_chain(chain: ChainTable, problems: Problems) -> None:
         "Remove one",
     )
     segment: Any
-    for where, segment in chain.places():
+    for where, segment in chain.keyed_segments():
         check_body(where, segment, problems)
         sized = segment.radius is not None and segment.mass is not None
         if segment.taper is not None and sized and problems.readable(f"{where}.taper"):
@@ -189,7 +189,7 @@ def check_disorder(chain: ChainTable, problems: Problems) -> None:
             check_length(f"chain.{name}", numbers, length, f"{each} of the chain", "", problems)
     complete = all(
         value is not None
-        for _, segment in chain.places()
+        for _, segment in chain.keyed_segments()
         for value in (segment.radius, segment.mass, segment.material)
     )
     factors = [f"chain.{name}" for name in FACTORS if getattr(chain, name) is not None]
@@ -214,7 +214,7 @@ def check_factors(chain: ChainTable, problems: Problems) -> None:
         for bead_factors in [getattr(chain, name) or (1.0,)]
     )
     low, high = (size * size * size * mass for size, mass in zip(sizes, masses, strict=True))
-    kinds: list[Any] = [segment for _, segment in chain.places()]
+    kinds: list[Any] = [segment for _, segment in chain.keyed_segments()]
     for name, factors, values in (
         ("radius_factor", sizes, [kind.radius for kind in kinds]),
         (
@@ -261,7 +261,7 @@ def check_support(chain: ChainTable, ends: EndsTable, problems: Problems) -> Non
     """Check that a chain with static load has no gaps, and that gravity has a right wall."""
     names = [name for name in ("precompression", "gravity") if getattr(chain, name)]
     loads, closed = " and ".join(names), "All gaps of a chain with a static load must be 0"
-    for where, segment in chain.places() if loads else ():
+    for where, segment in chain.keyed_segments() if loads else ():
         problems.check(
             segment.gap == 0.0,
             "chain.gap" if segment.gap == chain.gap else f"{where}.gap",
@@ -532,7 +532,7 @@ def check_impact_speed(
 def touches_at_rest(chain: ChainTable, ends: EndsTable, striker: StrikerTable | None) -> bool:
     """Check if any contact is closed at the start and has no impact speed."""
     if chain.gap_added is None:
-        gaps = [segment.gap for _, segment in chain.places()]
+        gaps = [segment.gap for _, segment in chain.keyed_segments()]
         repeat, group = chain.groups()[-1]
         gaps = gaps[:-1] if repeat == group[-1].count == 1 else gaps
     else:

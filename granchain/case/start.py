@@ -384,7 +384,9 @@ def read_initial(
     if table.file is not None:
         stated = initial_columns(brief(table.file), text, beads, problems)
     for name in stated:
-        twice = [key for key, segment in chain.places() if getattr(segment, name) is not None]
+        twice = [
+            key for key, segment in chain.keyed_segments() if getattr(segment, name) is not None
+        ]
         if twice:
             problems.add(
                 f"initial.{name}",
@@ -502,7 +504,7 @@ def moves(chain: ChainTable, initial: InitialTable | None) -> bool:
         or any(np.any(getattr(initial, name) or 0.0) for name in OF_RESONATORS)
     ):
         return True
-    sources = [segment for _, segment in chain.places()] + [initial] * (initial is not None)
+    sources = [segment for _, segment in chain.keyed_segments()] + [initial] * (initial is not None)
     return any(
         np.any(getattr(source, name) or 0.0) for source in sources for name in MOTION_COLUMNS
     )

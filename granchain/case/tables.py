@@ -336,7 +336,7 @@ class ChainTable(Table):
             repeat * sum(segment.count for segment in group) for repeat, group in self.groups()
         )
 
-    def places(self) -> list[tuple[str, SegmentTable]]:
+    def keyed_segments(self) -> list[tuple[str, SegmentTable]]:
         """Return the segments with their keys."""
         if not self.segment:
             return [("chain", self.groups()[0][1][0])]
@@ -383,7 +383,7 @@ class ChainTable(Table):
         """Check if any bead has an on-site spring or dashpot, or a resonator."""
         return any(
             segment.on_site_stiffness or segment.on_site_damping or segment.resonator
-            for _, segment in self.places()
+            for _, segment in self.keyed_segments()
         )
 
     def attached_masses(self) -> tuple[np.ndarray, ...]:

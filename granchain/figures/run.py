@@ -635,7 +635,8 @@ def _entries_of_a_mean(result: Result) -> tuple[int, str]:
     limit = 1.0 / (8.0 * max(map(bounding_frequency, signals))) if signals else math.inf
     if every <= limit * (1.0 + 1e-3):
         return 1, ""
-    count = max(8, len(result.energy_time) // 25)
+    entries = len(result.energy_time)
+    count = min(max(8, entries // 25), entries)
     # Phase change of a squared sine per entry, in fractions of a turn. If the entries of a mean
     # cover less than one turn, the mean depends on the phase and is useless.
     turns = every / (4.0 * limit)

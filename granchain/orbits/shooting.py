@@ -109,7 +109,9 @@ def one_period_of(case: Case, period: float) -> Case:
     """Return the case for one drive period from phase 0, at rest."""
     changes: dict[str, Any] = {"time.end": period, "initial": None, "tolerance": None}
     changes |= {
-        f"{table}.{name}": None for table, _ in case.chain.places() for name in MOTION_COLUMNS
+        f"{table}.{name}": None
+        for table, _ in case.chain.keyed_segments()
+        for name in MOTION_COLUMNS
     }
     first = next((end.phase for end in case.drives.values()), None) or 0.0
     for where, end in case.drives.items():

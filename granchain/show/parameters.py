@@ -100,4 +100,5 @@ def slider_range(quantity: Quantity, value: Any) -> tuple[float, float, float] |
     if type(value) is int:
         return float(int(low)), float(int(high)), 1.0
     step = (high - low) / SLIDER_STEPS
-    return low, high - step * (high == quantity.below), step
+    # the ends of the slider must be allowed, also if the limits are exclusive
+    return low + step * (low == quantity.above), high - step * (high == quantity.below), step
