@@ -16,10 +16,16 @@ from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 
-from granchain.analysis import in_motion_and_store, residual_share, sensor_pulses, supplied_energy
+from granchain.analysis import kinetic_and_stored, residual_share, sensor_pulses, supplied_energy
 from granchain.analysis.pulse import ForceJumps, first_pulse, largest_jump, static_force
 from granchain.case import Case, check_case
-from granchain.case.start import differences_of, drive_clock, new_walls, same_of, state_of_run
+from granchain.case.start import (
+    comparable_digests,
+    differences_of,
+    drive_clock,
+    new_walls,
+    state_of_run,
+)
 from granchain.chain import Chain, End, Start
 from granchain.contact import law_named
 from granchain.contact.certified import about_certificate
@@ -446,7 +452,7 @@ def going_on(case: Case, chain: Chain, contacts: Contacts, step: TimeStep) -> Ch
 
 def ends_of(case: Case, chain: Chain, start: Start) -> np.ndarray:
     """Return the state of the compliant ends of a chain; an end that has changed is at rest."""
-    stored, body, same = case.stored_state, chain.end_elements.body, same_of(case)
+    stored, body, same = case.stored_state, chain.end_elements.body, comparable_digests(case)
     assert stored is not None
     ends = np.zeros((4, body.size))
     for side, at_side in (("left", body < 0), ("right", body > 0)):
@@ -1129,7 +1135,7 @@ def relative_residual(ledger: Mapping[str, np.ndarray]) -> float:
     residual = ledger["energy_residual"]
     if not residual.size:
         return 0.0
-    kinetic, stored = in_motion_and_store(ledger)
+    kinetic, stored = kinetic_and_stored(ledger)
     supplied = supplied_energy(kinetic, ledger["energy_external"], stored)
     return float(residual_share(residual, supplied, stored).max())
 

@@ -173,6 +173,30 @@ def test_the_command_blames_a_law_that_fails(old, new, words, here, obeyed):
     assert [path.name for path in here.iterdir() if path.suffix != ".pyc"] == ["own.py"]
 
 
+PRESSED = ["steel-chain", "--set=chain.precompression=20"]
+NAMED = {
+    "dispersion": ["dispersion", *PRESSED, *KEYS],
+    "modes": ["modes", *PRESSED, *KEYS],
+    "bands": ["bands", "steel-chain", *KEYS, "--band=striker.speed=0.02", "--members=4"],
+    # the law of the case is another one, of the same file
+    "equivalent": ["equivalent", "steel-chain", "--set=contact.law=own-twin",
+                   "--set=contact.stiffness=1e6", "--to=own-spring", "--law=own-twin",
+                   "--free=stiffness=1e5:1e7"],
+    "run": ["run", "steel-chain-hertz", "--set=ends.right=wall",
+            "--set=ends.right_contact={law='own-spring', stiffness=1e6}"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("command", NAMED.values(), ids=NAMED)
+def test_each_command_names_the_law_whose_code_fails(command, here, obeyed):
+    failing = LAW.replace("(inputs.stiffness,)", "(inputs.stiffness / 0,)")
+    twin = LAW.replace("class Spring", "class Twin").replace("own-spring", "own-twin")
+    (here / "own.py").write_text(failing + twin)
+    said = obeyed(*command, "--law-module=own.py", code=2)
+    named = f'contact law "own-spring" of {here / "own.py"}: line {COEFFICIENTS_LINE}: '
+    assert named + "ZeroDivisionError" in said.err and "bug" not in said.err
+
+
 def test_what_numba_refuses_is_told_by_the_innermost_line_of_the_file(here, jit):
     shape = "def shape(x):\n    return x * int.from_bytes(b'x', 'big')\n"
     (here / "own.py").write_text(shape + LAW.replace("return c[0] * (", "return shape(1.0) * ("))

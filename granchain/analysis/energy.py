@@ -103,7 +103,7 @@ def supplied_energy(kinetic: ArrayLike, external: ArrayLike, recoverable: ArrayL
     return 0.0 if supplied < OF_ROUNDING * stored.max() else supplied
 
 
-def in_motion_and_store(ledger: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+def kinetic_and_stored(ledger: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
     """Return the kinetic and the stored energy versus time, two arrays (n,) [J].
 
     Attached masses and the springs of elements are included.
@@ -173,7 +173,7 @@ def moving_energy(result: Result) -> MovingEnergy:
     """
     ledger = ledger_in(result)
     recoverable, external = ledger["energy_recoverable"], ledger["energy_external"]
-    kinetic, stored = in_motion_and_store(ledger)
+    kinetic, stored = kinetic_and_stored(ledger)
     springs = stored - recoverable
     static, work = _static_work(result), external
     if np.any(static):
@@ -245,7 +245,7 @@ def energy_balance(result: Result) -> EnergyBalance | None:
     if "energy_time" not in result.variables or not len(result.energy_time):
         return None
     ledger = ledger_in(result)
-    kinetic, stored = in_motion_and_store(ledger)
+    kinetic, stored = kinetic_and_stored(ledger)
     supplied = supplied_energy(kinetic, ledger["energy_external"], stored)
     share = residual_share(ledger["energy_residual"], supplied, stored)
     moving = moving_energy(result)

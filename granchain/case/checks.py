@@ -30,10 +30,10 @@ from granchain.case.start import (
     FIXED,
     MOTION_COLUMNS,
     check_length,
+    comparable_digests,
     drive_clock,
     drives_in,
     fastest_closing,
-    same_of,
 )
 from granchain.case.tables import (
     ALL_LABELS,
@@ -613,7 +613,7 @@ def memory_estimates(tables: Mapping[str, Any]) -> list[tuple[float, str, str, s
 
 def check_state(case: Any, problems: Problems) -> None:
     """Compare a case with the stored state that it starts from."""
-    stored, digests = case.stored_state, same_of(case)
+    stored, digests = case.stored_state, comparable_digests(case)
     for name, what in FIXED.items():
         problems.check(
             stored.same[name] == digests[name],

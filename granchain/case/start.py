@@ -79,7 +79,7 @@ class StoredState(NamedTuple):
 
 def state_of_run(case: Any, start: Start, time_step: float) -> dict[str, Any]:
     """Return the final state of a run for its result: arrays by name, and the facts as text."""
-    stored, same, initial = case.stored_state, same_of(case), case.initial
+    stored, same, initial = case.stored_state, comparable_digests(case), case.initial
     if stored is not None and not differences_of(case, time_step):
         began, drives = stored.began, stored.drives
     else:
@@ -214,7 +214,7 @@ def state_in(text: str) -> StoredState:
     return stored
 
 
-def same_of(case: Any) -> dict[str, Any]:
+def comparable_digests(case: Any) -> dict[str, Any]:
     """Return digests of parts of a case, to compare it with the run that wrote a state.
 
     They cover the parts that must not change, the parts that may change, and the walls, whose
@@ -252,7 +252,7 @@ def differences_of(case: Any, step: float) -> list[str]:
 
     If the list is empty, the two runs are bit-identical to one continuous run.
     """
-    stored, same = case.stored_state, same_of(case)
+    stored, same = case.stored_state, comparable_digests(case)
     assert stored is not None
     other = [
         description for name, description in CHANGEABLE.items() if stored.same[name] != same[name]
@@ -268,7 +268,7 @@ def new_walls(case: Any) -> list[bool]:
     stored = case.stored_state
     if stored is None:
         return [True, True]
-    pairs = zip(stored.same["walls"], same_of(case)["walls"], strict=True)
+    pairs = zip(stored.same["walls"], comparable_digests(case)["walls"], strict=True)
     return [before != now for before, now in pairs]
 
 
@@ -287,7 +287,7 @@ def drive_clock(case: Any, where: str) -> tuple[float, float, float | None]:
     """
     stored = case.stored_state
     if stored is not None:
-        same, (table, _, name) = same_of(case), where.partition(".")
+        same, (table, _, name) = comparable_digests(case), where.partition(".")
         key = _key_of_drive(where, same)
         if key in stored.drives and (table == "drive" or stored.same[name] == same[name]):
             time, period = stored.drives[key]

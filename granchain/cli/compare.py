@@ -244,6 +244,7 @@ def equivalent(
         out,
         overwrite,
         as_json,
+        [to, *laws],
     )
 
 
@@ -325,6 +326,7 @@ def fit(
         out,
         overwrite,
         as_json,
+        laws or (),
     )
 
 

@@ -449,7 +449,8 @@ def collisions(
                 raise
             opens = isinstance(error, NotEnded)
             end = (math.nan if opens else 0.0, "not ended" if opens else "never opens", str(error))
-        along = tuple(v for v, all_ in zip(values, numbers.values(), strict=True) if len(all_) > 1)
+        several = dict(zip(numbers, values, strict=True))
+        along = tuple(several[key] for key in several_values(numbers))
         rows.append(ImpactRow(law.name, law_inputs, speed, along, result, *end))
     return rows
 

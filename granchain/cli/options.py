@@ -7,6 +7,7 @@ import contextlib
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from traceback import walk_tb
 from typing import Annotated, Any
 
 import typer
@@ -257,23 +258,27 @@ def compute_and_print(
     command: str,
     name: str,
     case: gc.Case,
-    find: Callable[[], Any],
+    compute: Callable[[], Any],
     draw: Callable[..., Any],
     tables: Callable[[Any], Iterable[Block]],
     figure: str | None,
     out: str | None,
     overwrite: bool,
     as_json: bool,
+    laws: Iterable[Any] = (),
 ) -> None:
     """Compute a result of a case, and print it.
 
     The figure and the file of the answer are checked before and written after the computation, if
-    requested.
+    requested. If the code of a user's contact law fails, of the case or one of `laws`, the message
+    names it. An entry of `laws` is a name, or a table with a law and its inputs.
     """
     from granchain.store.answer import plain_answer
 
     with wanted_files(figure, out, overwrite):
-        answer = find()
+        names = (str(entry.get("law") if isinstance(entry, dict) else entry) for entry in laws)
+        with naming_the_law(case.law, *(name for name in names if name in gc.laws())):
+            answer = compute()
         if out is not None:
             gc.save(answer, out, overwrite=overwrite)
         save_figure(draw, figure, overwrite, answer)
@@ -318,22 +323,28 @@ def loaded_case(case: str, changes: list[str] | None, law_module: str | None) ->
 
 
 @contextlib.contextmanager
-def naming_the_law(law: str | type[gc.ContactLaw]) -> Iterator[None]:
-    """Name the user's contact law in the message if its code fails."""
+def naming_the_law(*laws: str | type[gc.ContactLaw]) -> Iterator[None]:
+    """Name the user's contact law in the message if its code fails.
+
+    A text may list several laws, as `case.law` does. Of several user's laws, the message names the
+    first one in the traceback, or else the first one.
+    """
     from granchain.contact import law_named
     from granchain.contact.user import blame, file_of, from_outside
 
-    law = law_named(law)
-    file = file_of(law)
-    if file is None:
-        yield
-        return
-    named = f'contact law "{law.name}" of {file}'
+    names = [name for law in laws for name in (law.split(", ") if isinstance(law, str) else [law])]
     try:
         yield
     except (GranchainError, MemoryError, OSError):
         raise
     except BaseException as error:
-        if from_outside(error):
+        files = {law: file for law in map(law_named, names) if (file := file_of(law)) is not None}
+        if not files or from_outside(error):
             raise
-        raise LawError(f"{named}: {blame(error, file)}. Fix it in that file.") from error
+        called = [frame.f_code.co_qualname for frame, _ in walk_tb(error.__traceback__)]
+        in_traceback = (
+            law for law in files if any(name.startswith(f"{law.__qualname__}.") for name in called)
+        )
+        law = next(in_traceback, next(iter(files)))
+        named = f'contact law "{law.name}" of {files[law]}'
+        raise LawError(f"{named}: {blame(error, files[law])}. Fix it in that file.") from error

@@ -141,7 +141,7 @@ def computed_run(
         with progress, reporting_failure(target, checkpoint.remove):
             checkpoint.progress = progress.writing(checkpoint.path)
             progress.report_compiling(case.contact.law)
-            with naming_the_law(case.contact.law):
+            with naming_the_law(case.law):
                 result = gc.run(
                     case,
                     watch=progress,
@@ -398,7 +398,7 @@ def mechanism(
 
         mechanism_case = gc.load_mechanism(case, changes or ())
         with claim(target, overwrite):
-            with reporting_failure(target), naming_the_law(mechanism_case.contact.law):
+            with reporting_failure(target), naming_the_law(mechanism_case.law):
                 result = gc.run_mechanism(mechanism_case)
             result.save(target, overwrite)
     report_run(result, target, as_json)

@@ -119,7 +119,7 @@ def sweep(
 
         with (
             progress,
-            naming_the_law(case.contact.law),
+            naming_the_law(case.law),
             dask_at(dask) if dask else nullcontext() as executor,
         ):
             study = evaluated(
@@ -213,7 +213,7 @@ def verify(
     """
     full_case = loaded_case(case, changes, law_module)
     with claimed(out, overwrite):
-        with naming_the_law(full_case.contact.law):
+        with naming_the_law(full_case.law):
             verification = gc.verify(full_case, 1e-3 if tolerance is None else tolerance)
         if out is not None:
             verification.save(out, overwrite)
@@ -392,7 +392,7 @@ def optimize(
     start = loaded_case(case, changes, law_module)
     limits = named_values("--subject-to", subject_to or (), "peak:5=0:40", count=2)
     with claimed(out, overwrite):
-        with naming_the_law(start.contact.law):
+        with naming_the_law(start.law):
             optimum = gc.optimize(
                 start,
                 value_to_optimize(minimize),

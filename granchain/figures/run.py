@@ -21,7 +21,7 @@ from granchain.analysis import (
     driven_without_pulse,
     first_pulse,
     front_of,
-    in_motion_and_store,
+    kinetic_and_stored,
     ledger_in,
     moving_energy,
     out_of_order,
@@ -560,7 +560,7 @@ def energy(result: Result, *, ax: Any = None, style: Any = SHEET) -> Figure:
         if f"energy_{name}" in result.variables
     ]
     energies = {name: getattr(result, f"energy_{name}") for name in names}
-    kinetic, stored = in_motion_and_store(ledger_in(result))
+    kinetic, stored = kinetic_and_stored(ledger_in(result))
     supplied = supplied_energy(kinetic, result.energy_external, stored)
     static = supplied == 0.0 and bool(np.any(energies["recoverable"] > 0.0))
     moving = moving_energy(result)

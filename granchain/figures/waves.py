@@ -123,7 +123,7 @@ def spectrum(*spectra: Spectrum, ax: Any = None, style: Any = SHEET) -> Figure:
         draw_map(axes, first, top)
     pale = Line2D([], [], color=transmitted.title.get_color(), alpha=PALE, label="incoherent")
     panels.legend([*transmitted.get_legend_handles_labels()[0], pale])
-    paths = {f"{each.source} to {each.sensor}": None for each in spectra}
+    paths = dict.fromkeys(f"{each.source} to {each.sensor}" for each in spectra)
     title = "; ".join(dict.fromkeys(each.title for each in spectra if each.title))
     resolution = f"resolution {quantity(max(each.resolution for each in spectra), 'Hz')}"
     laws = named_laws(each.law for each in spectra)

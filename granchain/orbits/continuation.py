@@ -17,7 +17,7 @@ import numpy as np
 from granchain.analysis.convergence import SAFETY
 from granchain.case import Case, check_case, check_fixed_ends
 from granchain.case.document import NO_PHYSICS, entry_at, quantity_of
-from granchain.case.start import FIXED, same_of
+from granchain.case.start import FIXED, comparable_digests
 from granchain.errors import CaseError, LawError, RunError
 from granchain.keys import brief
 from granchain.orbits.breather import CLOSED, TurningPoint, breathers_near, check_conservative
@@ -577,7 +577,11 @@ class Path:
                 "it. Find one with granchain.orbit."
             )
         facts = [
-            [case.chain.precompression, case.chain.gravity, *map(same_of(case).get, FIXED)]
+            [
+                case.chain.precompression,
+                case.chain.gravity,
+                *map(comparable_digests(case).get, FIXED),
+            ]
             for case in self.cases
         ]
         if problem.chain.lasting and facts[0] != facts[1]:

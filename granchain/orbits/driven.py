@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from granchain.case import Case
-from granchain.case.start import FIXED, same_of, state_in, text_of_state
+from granchain.case.start import FIXED, comparable_digests, state_in, text_of_state
 from granchain.case.tables import own_contacts_in
 from granchain.contact import law_named
 from granchain.contact.law import ContactLaw
@@ -410,7 +410,10 @@ def history_of_guess(guess: Guess, shooting: Shooting) -> tuple[np.ndarray, str]
     if guess.result is None:
         return shooting.chain.history_at_rest, ""
     if guess.result.state is not None:
-        stored, same = state_in(text_of_state(guess.result.state)), same_of(shooting.case)
+        stored, same = (
+            state_in(text_of_state(guess.result.state)),
+            comparable_digests(shooting.case),
+        )
         if all(stored.same[name] == same[name] for name in FIXED):
             return stored.start.history.copy(), ""
     return shooting.chain.history_at_rest, ", with the contacts of the static state"
