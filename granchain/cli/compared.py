@@ -101,6 +101,7 @@ def agreement_cells(name: str, *agreements: Agreement) -> list[str]:
     uncertainty = agreements[0].error
 
     def text(value: float) -> str:
+        """Return a value with the digits that its quantity needs."""
         return (
             time_text(value, uncertainty)
             if name == "arrival"

@@ -106,6 +106,7 @@ def impact(
     facts = {**plain_answer(answer), **files} if as_json else files
 
     def text() -> str:
+        """Return the bodies, the inputs of each law, and the table."""
         exceptions = f" (except {', '.join(changed)})" if changed else ""
         bodies = f"Two bodies: {source}{exceptions}: {values_of_pair(pair)}."
         lines = [

@@ -173,6 +173,7 @@ def in_law_colours(draw: Any, laws: Sequence[str]) -> DrawFunction:
 
     @wraps(draw.func)
     def coloured(*args: Any, **options: Any) -> Any:
+        # The colours of the laws of this figure come first, in the order in which it plots them.
         cycle = matplotlib.rcParams["axes.prop_cycle"].by_key()
         first = [laws.index(law) for law in dict.fromkeys(result.law for result in draw.args)]
         order = [*first, *(i for i in range(len(cycle["color"])) if i not in first)]

@@ -109,6 +109,7 @@ def styled(function: Callable[_DrawParameters, _Made]) -> Callable[_DrawParamete
 
     @wraps(function)
     def in_style(*args: _DrawParameters.args, **kwargs: _DrawParameters.kwargs) -> _Made:
+        # The caller's axes already have a style.
         style = kwargs.get("style", SHEET) if kwargs.get("ax") is None else None
         with context_of(style):
             return function(*args, **kwargs)
@@ -122,6 +123,7 @@ def of_answers(
     """Declare the figure of the answers of these classes; its argument `style` sets its style."""
 
     def declare(function: Callable[_DrawParameters, _Made]) -> Callable[_DrawParameters, _Made]:
+        """Return the function with its style, after it is listed for the answers."""
         in_style = styled(function)
         ANSWER_FIGURES.update(dict.fromkeys(kinds, in_style))
         return in_style
@@ -139,6 +141,7 @@ def of_runs(
     """
 
     def declare(function: Callable[_DrawParameters, _Made]) -> Callable[_DrawParameters, _Made]:
+        """Return the function with its style and checks, after it is listed."""
         first = next(iter(inspect.signature(function).parameters.values()))
         several, in_style = first.kind is first.VAR_POSITIONAL, styled(function)
 
