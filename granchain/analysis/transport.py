@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 # differ by 0.001 in an elastic chain, by 0.050 in a dimer, and by 0.26 in a chain with 5 % taper
 # (measured).
 UNIFORM_SPEED = 0.1
-# Maximum number of positions whose slopes are computed. Of more positions, evenly spaced ones are
+# Maximum number of positions whose slopes are computed. If there are more, evenly spaced ones are
 # selected. Our choice: a figure shows this number.
 MOST_ARRIVALS = 300
 

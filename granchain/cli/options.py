@@ -326,8 +326,8 @@ def loaded_case(case: str, changes: list[str] | None, law_module: str | None) ->
 def naming_the_law(*laws: str | type[gc.ContactLaw]) -> Iterator[None]:
     """Name the user's contact law in the message if its code fails.
 
-    A text may list several laws, as `case.law` does. Of several user's laws, the message names the
-    first one in the traceback, or else the first one.
+    A text may list several laws, as `case.law` does. If a user defined several of them, the message
+    names the first one in the traceback, or else the first one.
     """
     from granchain.contact import law_named
     from granchain.contact.user import blame, file_of, from_outside
