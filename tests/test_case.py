@@ -451,7 +451,9 @@ def test_a_case_is_replaced_key_by_key():
     of_segments = r"key not found\. The keys are chain\.segment\.0 to chain\.segment\.1\."
     with pytest.raises(CaseError, match=of_segments):
         segmented.replace(**{"chain.segment.2.count": 1})
-    for key in ("", "chain.", ".chain", "chain.segment.2.count", "chain.radius.x", "time.end.0"):
+    unknown = ("", "chain.", ".chain", "chain.segment.2.count", "chain.radius.x", "time.end.0")
+    numbers = ("01", "9" * 5000)  # not in its shortest form; more digits than Python reads
+    for key in (*unknown, *(f"chain.segment.{number}.count" for number in numbers)):
         with pytest.raises(CaseError, match="key not found"):
             segmented.replace(**{key: 1})
 

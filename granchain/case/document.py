@@ -269,9 +269,7 @@ def entry_at(tables: Mapping[str, Any], key: str) -> tuple[Any, str, list[str]]:
             # A list of one table is this table, such as chain.resonator.
             (value,) = value
         if isinstance(value, (list, tuple)):
-            # An index must be in its shortest form, so "01" is unknown.
-            inside = word.isdecimal() and len(word) < 10 and str(int(word)) == word
-            inside = inside and int(word) < len(value)
+            inside = _is_index(word, value)
             names = [word] if inside else [str(i) for i in range(min(len(value), PROBLEMS))]
             value = value[int(word)] if inside else None
         else:
@@ -323,8 +321,9 @@ def set_value(document: dict[str, Any], where: str, value: Any) -> None:
 
 
 def _is_index(word: str, entries: Any) -> bool:
-    """Return whether a word is the index of an entry of a list."""
-    return isinstance(entries, list) and word.isdecimal() and int(word) < len(entries)
+    """Return whether a word is the index of an entry of a list, in its shortest form: not "01"."""
+    is_number = word.isdecimal() and len(word) < 10 and str(int(word)) == word
+    return is_number and isinstance(entries, (list, tuple)) and int(word) < len(entries)
 
 
 def set_values(
