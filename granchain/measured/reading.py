@@ -205,7 +205,6 @@ def reading_of(
             fitted_samples = 0
             baseline = _short_baseline(recorded, smoothed, foot, left, noise, first.height)
     fallen = _with_fall(baseline, smoothed, first)
-    fall = 0.0
     if not high_pass and baseline.samples and fallen is not baseline:
         fall = -float(smoothed.smooth[first.stop :].min())
         messages.append(
@@ -235,7 +234,7 @@ def reading_of(
         )
         return SensorReading(baseline=baseline, messages=tuple(messages))
     reading = _numbers_of_pulse(
-        time, force, noise, smoothed, first, foot, baseline, fall, arrival, messages
+        time, force, noise, smoothed, first, foot, baseline, arrival, messages
     )
     reading = replace(reading, messages=tuple(messages))
     if small is None:
@@ -275,7 +274,6 @@ def _numbers_of_pulse(
     pulse: NoisyPulse,
     foot: int,
     baseline: Baseline,
-    fall: float,
     definition: str,
     messages: list[str],
 ) -> SensorReading:
@@ -329,11 +327,9 @@ def _numbers_of_pulse(
             0.5 * (flat.start + flat.stop - 1), max(OFF_MIDDLE * long, position_error)
         )
     # A slope of the baseline shifts the peak. The shift is larger for a flat top (a parabola with
-    # this half height). With a high-pass filter, the signal lost over the width of the pulse equals
-    # the fall of the trace below its baseline.
-    wide = right - left if len(halves) == 2 else 2.0 * halves[0]
+    # this half height).
     tilt = (
-        math.hypot(baseline.slope, baseline.slope_error, fall / max(wide, 1.0))
+        math.hypot(baseline.slope, baseline.slope_error)
         * min(halves) ** 2
         / max(pulse.height, smoothed.doubt)
     )

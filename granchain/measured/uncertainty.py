@@ -73,10 +73,6 @@ CORNER_ORDER, CORNER_SURE, NEXT_LONGER = 2.0, 3.0, 2.25
 # difference of |x| from -1 to 1 and its least-squares parabola, 3/16 + 15/16 x^2, is 3/16 at 0, and
 # its mean square is 1/192.
 CORNER_HEIGHT = math.sqrt(27.0 / 4.0)
-# A sample, or the mean of two, that is this many standard deviations above the curve belongs to
-# another top. In Gaussian noise, one of two thousand samples is that far above the curve. The last
-# number is the smallest error of a curve, as a fraction of the peak.
-UNEXPLAINED, EXACT = 3.3, 1e-4
 # Error between samples. A Gaussian pulse has the fourth difference 3 s^2/F at its peak F, where s
 # is the second difference. A parabola through three samples is wrong by 1/128 of the fourth
 # difference half way between two samples (Newton's remainder t^2 (t^2 - 1)/24 at t = 1/2), which is
@@ -240,26 +236,16 @@ def fitted_peak(
         between = BETWEEN_SAMPLES * second**2 / max(float(force[i]), second)
         peak = Number(peak.value, math.hypot(peak.error, between))
     # a small kink may be the top; above half height, the force is roughly a parabola
-    farthest, hidden = 0.0, 0.0
+    hidden = 0.0
     for fit in fits:
         if fit.values[0] == position.value and len(fit.curve):
-            size = max(noise.sample, EXACT * peak.value)
-            of_top = force[fit.start : fit.start + len(fit.curve)]
-            off = of_top - fit.curve
-            # samples as high as the peak, which the curve does not explain
-            pairs = np.convolve(off, [math.sqrt(0.5)] * 2)
-            strange = np.maximum.reduce([off, pairs[:-1], pairs[1:]]) > UNEXPLAINED * size
-            high = strange & (of_top > peak.value - 2.0 * math.hypot(size, peak.error))
-            farthest = float(
-                np.abs(fit.start + np.flatnonzero(high) - position.value).max(initial=0.0)
-            )
             missed = _misfit(fit, force)
             corner = CORNER_HEIGHT * _corner(fits, fit.length, force, noise)
             below = max(missed if missed > MISFIT * noise.sample else 0.0, corner)
             if below:
                 hidden = reach * math.sqrt(2.0 * below / max(peak.value, below))
     alone = math.hypot(position.error, LEAST_PLACE)
-    at = Number(position.value, max(alone, HIDDEN_KINK * hidden, farthest / 3.0))
+    at = Number(position.value, max(alone, HIDDEN_KINK * hidden))
     return peak, at, _weights(fits, peak.value, 1), _weights(fits, position.value, 0)
 
 
