@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from contextlib import contextmanager
 from types import SimpleNamespace
 from urllib.parse import urlsplit
@@ -152,6 +153,24 @@ def test_reference_stays_below_the_next_runs(opened, short_case):
     opened.shows(short_case.replace({"striker.speed": 2.5}))
     assert opened.data("forces", 0) == before
     assert opened.data("forces", 1) != before
+
+
+def test_a_run_that_ends_before_the_page_has_loaded_is_shown(browser, short_case):
+    explorer = gc.explore(short_case, browser=False)
+
+    def late(route):
+        while explorer.result is None:
+            time.sleep(0.01)
+        route.continue_()
+
+    def new_page(**options):
+        page = browser.new_page(**options)
+        page.route("**/static/**", late)
+        return page
+
+    opened = Opened(SimpleNamespace(new_page=new_page), explorer.url)
+    assert len(opened.data("forces", 1)) == 3
+    explorer.stop()
 
 
 @pytest.mark.long

@@ -190,19 +190,27 @@ class Page:
         self.controls: dict[str, Control] = {}
         cases = list(dict.fromkeys([explorer.source or "this case", *case_names()]))
         self.preset = Select(title="case", value=cases[0], options=cases, **look)
-        kinds = {family.title: [law.name for law in family.laws] for family in families()}
-        self.law = Select(title="contact.law", value=self.base.contact.law, options=kinds, **look)
+        self.law = Select(
+            title="contact.law",
+            value=self.base.contact.law,
+            options={family.title: [law.name for law in family.laws] for family in families()},
+            **look,
+        )
         self.all = Toggle(label="Show all parameters", **look)
         self.fields = Column(sizing_mode="stretch_width")
         names = ("status", "problems", "numbers", "command", "python")
         self.texts = ColumnDataSource(data={name: [""] for name in names})
         show = CustomJS(args={"texts": self.texts}, code=SHOW)
         self.texts.js_on_change("data", show)
-        document.js_on_event("document_ready", show)
         self.plots = Plots(self.style, explorer.trace is not None)
+        # The first run may end before the page has loaded.
+        document.js_on_event("document_ready", show, self.plots.display)
         self.contacts = Select(title="sensors.contacts: contact of the loop", **look)
-        self.buttons = Row(children=self._buttons(look), sizing_mode="stretch_width")
-        self.buttons.styles = {"flex-wrap": "wrap"}
+        self.buttons = Row(
+            children=self._buttons(look),
+            sizing_mode="stretch_width",
+            styles={"flex-wrap": "wrap"},
+        )
         roots = {
             "choices": Column(self.preset, self.law, sizing_mode="stretch_width"),
             "fields": Column(self.fields, self.all, sizing_mode="stretch_width"),

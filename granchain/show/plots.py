@@ -46,7 +46,8 @@ NO_LINES: dict[str, list[Any]] = {"xs": [], "ys": [], "name": [], "color": []}
 # Plots that also show the run that was kept as a reference.
 REFERENCED = ("forces", "loop", "energy", "peaks")
 # Shows a message. Nothing returns to the server. A magnified axis stays until it is reset.
-SHOW = """const layout = JSON.parse(message.data.layout[0]), numbers = message.data.numbers[0];
+SHOW = """if (!message.data.layout.length) return;
+const layout = JSON.parse(message.data.layout[0]), numbers = message.data.numbers[0];
 const {Float64NDArray} = Bokeh.require("core/util/ndarray"), local = {sync: false};
 let next = 0;
 function unpacked(value) {
@@ -243,18 +244,16 @@ class Plots:
             self.figures[name].multi_line(
                 "xs", "ys", source=source, line_color="color", legend_field="name"
             )
-        self.message.js_on_change(
-            "data",
-            CustomJS(
-                args={
-                    "message": self.message,
-                    "sources": self.sources,
-                    "ranges": self.ranges,
-                    "mapper": self.mapper,
-                },
-                code=SHOW,
-            ),
+        self.display = CustomJS(
+            args={
+                "message": self.message,
+                "sources": self.sources,
+                "ranges": self.ranges,
+                "mapper": self.mapper,
+            },
+            code=SHOW,
         )
+        self.message.js_on_change("data", self.display)
         for plot in self.figures.values():
             for legend in plot.select(Legend):
                 legend.update(
@@ -330,8 +329,11 @@ class Plots:
             "xs", "ys", source=self.sources[name], line_color="color", line_width=1.6
         )
         (x_name, x_unit), (y_name, y_unit) = (text.rstrip("]").split(" [") for text in (x, y))
-        rows = [("", "@name"), (x_name, f"$snap_x{{0.[000]}} {x_unit}")]
-        rows.append((y_name, f"$snap_y{{0.[0000]}} {y_unit}"))
+        rows = [
+            ("", "@name"),
+            (x_name, f"$snap_x{{0.[000]}} {x_unit}"),
+            (y_name, f"$snap_y{{0.[0000]}} {y_unit}"),
+        ]
         plot.add_tools(HoverTool(renderers=[drawn], tooltips=rows))
         return plot
 
@@ -358,8 +360,10 @@ class Plots:
 
     def _peaks(self) -> Any:
         """Return the figure of peaks and arrivals versus bead."""
-        title, columns = "Peaks and arrivals along the chain", ("bead", "peak", "arrival")
-        plot = self._figure("peaks", title, "bead", "peak [N]", columns)
+        plot = self._figure(
+            "peaks", "Peaks and arrivals along the chain", "bead", "peak [N]",
+            ("bead", "peak", "arrival"),
+        )  # fmt: skip
         plot.extra_y_ranges = {"arrival": self.ranges["peaks"]["arrival"]}
         plot.add_layout(LinearAxis(y_range_name="arrival", axis_label="arrival [\u00b5s]"), "right")
         colors = {"peak": DISTINCT[0], "arrival": DISTINCT[2]}

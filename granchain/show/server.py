@@ -8,6 +8,7 @@ import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -80,6 +81,8 @@ class Explorer:
         self.source, self.trace, self.folder = source, trace, Path.cwd()
         self.result: Result | None = None
         self.executor = ThreadPoolExecutor(1, "granchain explorer")
+        # Numba takes half a second to load: meanwhile, the browser starts.
+        self.executor.submit(import_module, "granchain.simulation")
         try:
             sockets = bind_sockets(port, ADDRESS)
         except OSError as error:
