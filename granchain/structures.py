@@ -67,7 +67,7 @@ def rod_impedance(area: float, material: Material) -> float:
     return area * math.sqrt(material.youngs_modulus * material.density)
 
 
-def number_in(value: Any) -> float:
+def real_or_nan(value: Any) -> float:
     """Return a number; nan for anything else."""
     return float(value) if isinstance(value, Real) else math.nan
 
@@ -128,15 +128,15 @@ def beam_modes(
         error_text(f"beam_modes: {name}", f"{value!r} is out of range", f"It must be {allowed}", "")
         for name, value, good, allowed in (
             *(
-                (name, size, 0.0 < number_in(size) < math.inf, "a number above 0 [m]")
+                (name, size, 0.0 < real_or_nan(size) < math.inf, "a number above 0 [m]")
                 for name, size in sizes.items()
             ),
             (
-                "position", position, 0.0 < number_in(position) < number_in(length),
+                "position", position, 0.0 < real_or_nan(position) < real_or_nan(length),
                 "between 0 and the length [m]",
             ),
-            ("n", n, number_in(n) >= 1 and n % 1 == 0, "a whole number, 1 or more"),
-            ("damping", damping, 0.0 <= number_in(damping) < math.inf, "a number, 0 or more [1]"),
+            ("n", n, real_or_nan(n) >= 1 and n % 1 == 0, "a whole number, 1 or more"),
+            ("damping", damping, 0.0 <= real_or_nan(damping) < math.inf, "a number, 0 or more [1]"),
         )
         if not good
     ]  # fmt: skip

@@ -678,10 +678,10 @@ else:
     _word = Annotated[Literal["free", "wall", "rigid"], Tag("word")]
     _tagged_tables = [Annotated[table, Tag(table.__name__)] for table in END_TABLES]
     EndKey = Annotated[Union[_word, *_tagged_tables], Discriminator(_kind_of_end)]
-_COMPLIANT = [f"{{ {', '.join(table.model_fields)} }}" for table in END_TABLES[1:]]
+_COMPLIANT_ENDS = [f"{{ {', '.join(table.model_fields)} }}" for table in END_TABLES[1:]]
 _TABLES = (
     'a table { drive = "displacement" or "force", file = "table.csv" or signal = ... }, '
-    f"{', '.join(_COMPLIANT[:-1])}, or {_COMPLIANT[-1]}"
+    f"{', '.join(_COMPLIANT_ENDS[:-1])}, or {_COMPLIANT_ENDS[-1]}"
 )
 _END_WORDS = (("free", "wall", "rigid"), "free", _TABLES)
 

@@ -467,7 +467,8 @@ def jumps_inside(law: Functions, features: Features) -> Callable:
         )
         growth = (growth_after - growth_before) / probe_time
         kicked = (True, behind, near_force, far_force, 1.0, growth)
-        # A body that has just passed the jump returns to it after the time 2 rate/-bent.
+        # A body that has just passed the jump returns to it after the time -2
+        # rate/acceleration_after.
         back = behind + 2.0 * rate / (dt * acceleration_after) if acceleration_after != 0.0 else 0.0
         second_crossing = NO_LEAP
         if RATE and not HISTORY and 0.0 < back < behind:

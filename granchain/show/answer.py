@@ -242,7 +242,7 @@ def result_blocks(result: Result, name: str) -> list[Block]:
             "" if "crank_angle" in result.variables else answer_of_run(numbers),
         ),
         [
-            *run_blocks(result),
+            *tables_of_run(result),
             *(Paragraph(str(note)) for note in result.messages if not note.warning and str(note)),
             *(
                 Paragraph(f"No figure of {figure.replace('_', ' ')}. {advice}")
@@ -351,7 +351,7 @@ def figure_blocks(figures: Mapping[str, Callable[[], Any]]) -> list[Block]:
     return blocks
 
 
-def run_blocks(result: Result) -> list[Block]:
+def tables_of_run(result: Result) -> list[Block]:
     """Return the tables of a run: first pulses and energies, or the checks of a mechanism."""
     if "crank_angle" not in result.variables:
         return list(number_blocks(summary(result)))

@@ -51,7 +51,7 @@ MOST_CONTACTS = 2000
 COPY = "navigator.clipboard.writeText(texts.data[name][0])"
 # The texts are elements of the page, because with widgets Bokeh would compute the layout again at
 # each change.
-SHOW = """for (const [name, [text]] of Object.entries(texts.data))
+SHOW_TEXTS = """for (const [name, [text]] of Object.entries(texts.data))
     document.getElementById(name).textContent = text"""
 
 
@@ -200,7 +200,7 @@ class Page:
         self.fields = Column(sizing_mode="stretch_width")
         names = ("status", "problems", "numbers", "command", "python")
         self.texts = ColumnDataSource(data={name: [""] for name in names})
-        show = CustomJS(args={"texts": self.texts}, code=SHOW)
+        show = CustomJS(args={"texts": self.texts}, code=SHOW_TEXTS)
         self.texts.js_on_change("data", show)
         self.plots = Plots(self.style, explorer.trace is not None)
         # The first run may end before the page has loaded.

@@ -45,8 +45,9 @@ LEGEND_HEIGHT = 40
 NO_LINES: dict[str, list[Any]] = {"xs": [], "ys": [], "name": [], "color": []}
 # Plots that also show the run that was kept as a reference.
 REFERENCED = ("forces", "loop", "energy", "peaks")
-# Shows a message. Nothing returns to the server. A magnified axis stays until it is reset.
-SHOW = """if (!message.data.layout.length) return;
+# Shows the data of a message in the plots. The changes stay in the page: they are not sent back to
+# the server. A magnified axis stays as it is until the reader resets it.
+SHOW_PLOTS = """if (!message.data.layout.length) return;
 const layout = JSON.parse(message.data.layout[0]), numbers = message.data.numbers[0];
 const {Float64NDArray} = Bokeh.require("core/util/ndarray"), local = {sync: false};
 let next = 0;
@@ -196,7 +197,7 @@ def rounded_ends(values: Sequence[Any]) -> tuple[float, float]:
 
 
 def shape_or_value(value: Any) -> Any:
-    """Return the shape of an array, which a message has among its numbers, or another value."""
+    """Return the shape of an array, whose numbers a message lists separately, or another value."""
     return {"shape": value.shape} if isinstance(value, np.ndarray) else value
 
 
@@ -251,7 +252,7 @@ class Plots:
                 "ranges": self.ranges,
                 "mapper": self.mapper,
             },
-            code=SHOW,
+            code=SHOW_PLOTS,
         )
         self.message.js_on_change("data", self.display)
         for plot in self.figures.values():

@@ -212,11 +212,11 @@ TRACES = {
 MEASURES: dict[str, Mapping[str, Label]] = {
     "pulse": PULSE, "traces": TRACES, **_LABELS_OF_RESULTS, "result": {}
 }  # fmt: skip
-_LABELS = {"time_step": TIME_STEP} | PULSE | TRACES | OPTIONAL_ARRAYS
+_ARRAY_LABELS = {"time_step": TIME_STEP} | PULSE | TRACES | OPTIONAL_ARRAYS
 # Names of variables and dimensions of a study, which keys and summaries cannot use. The last three
 # are those of `granchain.mode_study`.
 RESERVED_NAMES = frozenset(
-    {*_LABELS, *(dim for label in _LABELS.values() for dim in label.dims)}
+    {*_ARRAY_LABELS, *(dim for label in _ARRAY_LABELS.values() for dim in label.dims)}
     | {"draw", "run", "status", "message", "law", "law_sha256", "point", "state"}
     | {"mode", "frequencies", "damping"}
 )

@@ -137,7 +137,7 @@ def normal(mean: float, sd: float) -> Any:
     >>> float(gc.normal(1.0, 0.05).std())
     0.05
     """
-    return _checked("normal", mean, sd)
+    return _checked_distribution("normal", mean, sd)
 
 
 def uniform(low: float, high: float) -> Any:
@@ -163,7 +163,7 @@ def uniform(low: float, high: float) -> Any:
     >>> float(gc.uniform(0.5, 1.5).ppf(0.25))
     0.75
     """
-    return _checked("uniform", low, high)
+    return _checked_distribution("uniform", low, high)
 
 
 def lognormal(median: float, sigma: float) -> Any:
@@ -191,10 +191,10 @@ def lognormal(median: float, sigma: float) -> Any:
     >>> float(gc.lognormal(2.0, 0.1).median())
     2.0
     """
-    return _checked("lognormal", median, sigma)
+    return _checked_distribution("lognormal", median, sigma)
 
 
-def _checked(name: str, *parameters: float) -> Any:
+def _checked_distribution(name: str, *parameters: float) -> Any:
     """Return a distribution of OUR_DISTRIBUTIONS, or raise an error if a parameter is invalid."""
     problems = Problems()
     distribution = distribution_of(name, name, parameters, problems)
