@@ -9,7 +9,7 @@ import pytest
 
 from granchain.contact import elementary
 from granchain.contact.elementary import LARGEST, SMALLEST, exp, log, over, power
-from granchain.jit.compile import OPTIONS, fingerprint, frozen, jitable, rows
+from granchain.jit.compile import OPTIONS, fingerprint, frozen, jitable, reach_of, rows
 from granchain.jit.reach import LOWERED
 
 # The errors that the docstrings of the functions guarantee.
@@ -36,7 +36,7 @@ def swept(function):
             for k in range(x.size):
                 result[k] = copy(x[k], y[k])
 
-    jitable(swept_rows, key="swept")
+    jitable(reach_of(swept_rows).members, "swept")
 
     @numba.njit(**OPTIONS)
     def sweep(x, y, result):

@@ -11,7 +11,6 @@ import granchain as gc
 from granchain import simulation
 from granchain.contact.law_record import CARRIED, LawRecord
 from granchain.engine.setup import record_of
-from granchain.jit.syntax import _syntax_of_functions, code_by_syntax
 from granchain.simulation import law_records, prepare
 
 pytestmark = pytest.mark.promise("R3")
@@ -88,17 +87,6 @@ def test_of_many_kinds_of_contact_some_are_carried_and_all_are_hashed():
         law_records([case.replace(**{"chain.radius_factor": [*factors[:-1], 1.2]})]),
     )
     assert len(law.kinds) == CARRIED and law.kinds == other.kinds and law.sha256 != other.sha256
-
-
-@pytest.mark.guard
-@pytest.mark.plain
-def test_every_function_of_our_laws_is_hashed_by_its_syntax():
-    functions = {function for law in gc.laws().values() for function in law.functions()}
-    assert all(code_by_syntax(function).startswith(b"syntax ") for function in functions)
-    # text that is not valid Python, as in a file that is being written
-    assert _syntax_of_functions("def force(:") == {}
-    made = eval("lambda x: 2.0 * x")
-    assert code_by_syntax(made).startswith(b"bytecode ")
 
 
 @pytest.mark.filterwarnings("ignore:sweep. .*Increase time.end")

@@ -23,7 +23,8 @@ class LawRecord:
     law : str
         Name of the law.
     functions : str
-        SHA-256 of its functions and of everything that they call, from syntax and values.
+        SHA-256 of its functions and of everything that they call, from bytecode and values.
+        It differs between versions of Python.
     coefficients : str
         SHA-256 of the coefficients of all kinds of contact, in the order of the contacts.
     names : tuple of str

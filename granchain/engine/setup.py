@@ -35,9 +35,7 @@ from granchain.contact.pair import Pair
 from granchain.engine.mixture import mixed_model, models_of, shared_models, with_copies
 from granchain.errors import CaseError, LawError, finite_force
 from granchain.jit.accessors import gatherer, store_rows
-from granchain.jit.compile import compiled, frozen, rows
-from granchain.jit.reach import Reach
-from granchain.jit.syntax import code_by_syntax
+from granchain.jit.compile import compiled, frozen, reach_of, rows
 
 # Contacts of a complete chain.
 ALL_CONTACTS: Any = slice(None)
@@ -1121,11 +1119,11 @@ def functions_sha256(model: Model) -> str:
     uses.
     """
     law = model.law
-    hashes = [_hash_of(frozen(*model.functions))]
+    groups: list[tuple[Callable, ...]] = [model.functions]
     if law.has_contact_radius():
-        hashes.append(_hash_of(frozen(law.contact_radius)))
+        groups.append((law.contact_radius,))
     if law.has_full_plasticity():
-        hashes.append(_hash_of(frozen(law.plastic_overlap)))
+        groups.append((law.plastic_overlap,))
     facts: list[Any] = [
         model.uses_rate,
         model.forgets,
@@ -1140,10 +1138,5 @@ def functions_sha256(model: Model) -> str:
             for group in (model.coefficients, model.history)
         ),
     ]
+    hashes = [reach_of(*functions).fingerprint for functions in groups]
     return hashlib.sha256(json.dumps([*hashes, *facts]).encode()).hexdigest()
-
-
-@lru_cache(1024)
-def _hash_of(functions: tuple[Any, ...]) -> str:
-    """Return a hash of copies of functions, which cannot be edited."""
-    return Reach(*functions, code=code_by_syntax).fingerprint

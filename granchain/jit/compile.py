@@ -16,7 +16,7 @@ import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ from numba.core.errors import NumbaError
 from numba.extending import lower_builtin, register_jitable, type_callable
 
 from granchain.errors import GranchainWarning, LawError
-from granchain.jit.reach import LOOPS, LOWERED, NAMED_TUPLES, Reach, calls
+from granchain.jit.reach import LOOPS, LOWERED, NAMED_TUPLES, Reach
 
 # Doubles of an AVX-512 vector; rows are padded to complete vectors.
 VECTOR = 8
@@ -134,17 +134,16 @@ def shared(function: Any) -> Any:
     return function
 
 
-def jitable(*functions: Callable, key: str) -> None:
-    """Make plain functions, and all that they reach, callable from compiled ones.
+def jitable(members: Sequence[Any], key: str) -> None:
+    """Make plain functions callable from compiled ones.
 
     The decorators of the functions set their options. The names of compiled functions contain the
     key of the loop and a number, because a process that loads loops of several other processes
     distinguishes their inner functions by name only.
     """
-    members = reached(*functions)
     for function in members:
         if getattr(function, "is_of_rows", False):
-            for called in reached(*calls(function)):
+            for called in reach_of(function).members[1:]:
                 called.__dict__.setdefault("is_hot", True)
     for number, function in enumerate(members):
         if function in _jitable or function in LOWERED:
@@ -197,17 +196,6 @@ def use_compiled(function: Callable, dispatcher: Any) -> None:
 def add_key_to_name(function: Any, key: str) -> None:
     """Put a key into the name of a function, and so of its compiled code and its file."""
     function.__qualname__ = f"{function.__name__}_{key}"
-
-
-def reached(*functions: Any) -> list[Any]:
-    """Return these plain functions and all functions that they call."""
-    members = dict.fromkeys(functions)
-    stack = list(members)
-    for function in stack:  # The list grows as functions are found.
-        new = [called for called in calls(function) if called not in members]
-        members.update(dict.fromkeys(new))
-        stack.extend(new)
-    return list(members)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -388,7 +376,7 @@ def compiled(function: Callable) -> Callable:
     key = fingerprint(function)
     if numba.config.DISABLE_JIT:
         return function
-    jitable(*calls(function), key=key)
+    jitable(reach_of(function).members[1:], key)
     add_key_to_name(function, key[:KEY_LENGTH])
     dispatcher = numba.njit(**OPTIONS)(function)
     LOOPS.add(dispatcher)
