@@ -4,6 +4,7 @@ import ast
 import pickle
 import platform
 import re
+from functools import lru_cache
 from pathlib import Path
 
 import llvmlite.binding as llvm
@@ -15,6 +16,7 @@ from support.rows import run_row, steel_row
 
 import granchain
 from granchain.contact import elementary
+from granchain.contact.law_record import LawRecord
 from granchain.engine import fields, setup
 from granchain.jit import compile as jit_compile
 from granchain.jit.accessors import ByAddress, by_address, gatherer, rows_from, store_rows
@@ -194,8 +196,8 @@ def test_what_is_shared_is_saved_by_itself(jit):
 def test_what_is_remembered_of_laws_is_bounded(plain_loop, monkeypatch):
     monkeypatch.setattr(jit_compile, "MOST_REACHES", 1)
     monkeypatch.setattr(jit_compile, "_reaches", reaches := {})
-    monkeypatch.setattr(setup, "MOST_RECORDS", 1)
-    monkeypatch.setattr(setup, "_records", records := {})
+    assert setup.shared_record.cache_info().maxsize == 4096
+    monkeypatch.setattr(setup, "shared_record", records := lru_cache(1)(LawRecord))
     for law in ("hertz", "tsuji"):
         run_row(steel_row(3), law, 1e-6).law_record()
-        assert len(reaches) <= 1 and len(records) == 1
+        assert len(reaches) <= 1 and records.cache_info().currsize == 1

@@ -20,13 +20,12 @@ from granchain.engine.contact_step import (
     overlap_of,
     past_rate,
     predicted,
-    replaced,
 )
 from granchain.engine.energy import dissipate
 from granchain.engine.fields import motion_of, swept_bodies, swept_contacts, write_changed
 from granchain.engine.jumps import moving, note_jump
 from granchain.engine.mixture import UNTIL
-from granchain.jit.accessors import rows_from, store_rows
+from granchain.jit.accessors import replaced, rows_from, store_rows
 from granchain.jit.compile import VECTOR, hot, rows, shared
 
 # Step number that no run reaches.
@@ -150,7 +149,7 @@ def by_law(step: ContactStep, taking: Callable) -> Callable:
     mixed = taking(step.coefficients_at, features.ledger)
     if not features.laws:
         return mixed
-    gather, put = step.coefficients_at, replaced(features.n_coefficients, 0)
+    gather, put = step.coefficients_at, replaced(features.n_coefficients, (0,))
 
     def reader(law):
         """Return a reader of coefficients whose first one is constant.
@@ -160,7 +159,7 @@ def by_law(step: ContactStep, taking: Callable) -> Callable:
 
         @hot
         def coefficients_at(c, k):
-            return put(gather(c, k), law)
+            return put(gather(c, k), (law,))
 
         return coefficients_at
 

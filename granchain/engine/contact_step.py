@@ -23,7 +23,7 @@ from granchain.chain import Masses
 from granchain.contact.guard import ASIDE
 from granchain.contact.law import OPEN
 from granchain.contact.model import Functions, Model
-from granchain.jit.accessors import gatherer
+from granchain.jit.accessors import gatherer, replaced
 from granchain.jit.compile import hot
 
 if TYPE_CHECKING:
@@ -298,7 +298,7 @@ def eventful(law: Functions, features: Features) -> tuple[Callable, Callable, Ca
     plastic, jumps, evolve = law.plastic, law.jumps, law.evolve
     RATE, LEDGER, FORGETS, JUMPS = features.rate, features.ledger, features.forgets, features.jumps
     ONSET, LOWEST, EVOLVES = features.weight, features.lowest, features.evolves
-    weight_set = replaced(features.n_history, ONSET)
+    weight_set = replaced(features.n_history, (ONSET,))
 
     @hot
     def happened(d, before, r, c, h):
@@ -318,7 +318,7 @@ def eventful(law: Functions, features: Features) -> tuple[Callable, Callable, Ca
         if ONSET >= 0:
             kick = record = force(d, r, c, renewed)
             if d > OPEN:
-                record = force(d, r, c, weight_set(renewed, 1.0))
+                record = force(d, r, c, weight_set(renewed, (1.0,)))
             elif opened_in_step(d, half, dt):
                 # Reversed in time, the end of a contact is an onset. The last step had the weight 1
                 # instead of the onset weight, and the difference is added now.
@@ -336,7 +336,7 @@ def eventful(law: Functions, features: Features) -> tuple[Callable, Callable, Ca
         if needs_update(d, rate, c, renewed):
             theta = onset_fraction(d, half, dt)
             renewed = update((d, r, onset_rate(r, half, theta), theta), c, renewed)
-        return force(d, rate, c, weight_set(renewed, 1.0))
+        return force(d, rate, c, weight_set(renewed, (1.0,)))
 
     return happened, event, recorded
 
@@ -346,8 +346,8 @@ def readings(law: Functions, features: Features) -> tuple[Callable, Callable, Ca
     force, RATE, LEDGER = law.force, features.rate, features.ledger
     ONSET, LOWEST = features.weight, features.lowest
     weight_set, lowest_set = (
-        replaced(features.n_history, ONSET),
-        replaced(features.n_coefficients, LOWEST),
+        replaced(features.n_history, (ONSET,)),
+        replaced(features.n_coefficients, (LOWEST,)),
     )
 
     @hot
@@ -357,15 +357,15 @@ def readings(law: Functions, features: Features) -> tuple[Callable, Callable, Ca
         if LEDGER:
             elastic = force(d, 0.0, c, h)
             if LOWEST >= 0:
-                raw = force(d, r, lowest_set(c, -math.inf), h)
+                raw = force(d, r, lowest_set(c, (-math.inf,)), h)
                 clamp = c[LOWEST] - raw if raw < c[LOWEST] else 0.0
         return f, elastic, clamp
 
     def read_as(h, renewed):
-        return weight_set(renewed, 1.0) if ONSET >= 0 else h
+        return weight_set(renewed, (1.0,)) if ONSET >= 0 else h
 
     def read(d, r, c, h):
-        return force(d, r, c, weight_set(h, 1.0))
+        return force(d, r, c, weight_set(h, (1.0,)))
 
     def slopes(d, r, c, h):
         stiffness = damping = 0.0
@@ -384,7 +384,7 @@ def jumps_at_ends(law: Functions, features: Features) -> tuple[Callable, Callabl
     """Return the functions `onset` and `end` of `ContactStep`."""
     force, LOWEST = law.force, features.lowest
     # `closed` follows `onset_weight` in the history of a law with a weight
-    CLOSED, weight_set = features.weight + 1, replaced(features.n_history, features.weight)
+    CLOSED, weight_set = features.weight + 1, replaced(features.n_history, (features.weight,))
 
     def onset(d, half, r, dt, c, h, renewed):
         if not (d > OPEN and h[CLOSED] == 0.0):
@@ -394,7 +394,7 @@ def jumps_at_ends(law: Functions, features: Features) -> tuple[Callable, Callabl
             True,
             theta,
             0.0,
-            force(2.0 * OPEN, onset_rate(r, half, theta), c, weight_set(renewed, 1.0)),
+            force(2.0 * OPEN, onset_rate(r, half, theta), c, weight_set(renewed, (1.0,))),
             0.0,
             0.0,
         )
@@ -412,7 +412,7 @@ def jumps_inside(law: Functions, features: Features) -> Callable:
     force, needs_update, update, jump = law.force, law.needs_update, law.update, law.jump
     RATE, LEDGER, LOWEST = features.rate, features.ledger, features.lowest
     KINKS, HISTORY = features.kinks, features.history
-    lowest_set = replaced(features.n_coefficients, LOWEST)
+    lowest_set = replaced(features.n_coefficients, (LOWEST,))
 
     def passed(overlap, rate, c, h):
         """Return the force at an overlap that the contact has passed within a step."""
@@ -429,7 +429,7 @@ def jumps_inside(law: Functions, features: Features) -> Callable:
         The contact has passed this overlap within a step.
         """
         full, spring = passed(overlap, rate, c, h), passed(overlap, 0.0, c, h)
-        free = passed(overlap, rate, lowest_set(c, -math.inf), h) if LOWEST >= 0 else full
+        free = passed(overlap, rate, lowest_set(c, (-math.inf,)), h) if LOWEST >= 0 else full
         return rate * (free - spring), rate * (full - free)
 
     def inside(jump_overlap, d, before, r, acceleration, dt, last, push, c, h):
@@ -495,23 +495,3 @@ def jumps_inside(law: Functions, features: Features) -> Callable:
         return kicked, second_crossing, viscous, clamp
 
     return inside
-
-
-def replaced(count: int, position: int) -> Callable:
-    """Return a function (values, value) -> the tuple with one element replaced.
-
-    If the position is -1, the function returns the tuple unchanged.
-    """
-    if position < 0:
-
-        def same(values, value):
-            return values
-
-        return same
-
-    after = position + 1
-
-    def replace(values, value):
-        return values[:position] + (value,) + values[after:]
-
-    return replace

@@ -47,8 +47,8 @@ def kick_ends(row, clock, time, half_dt, back):
     for wall in (0, clock.n_bodies + 1):
         push = -force[0] if wall == 0 else force[wall - 1]
         velocity = acceleration = 0.0
-        j, modes = 0, 0
-        while elements.body[j] >= 0.0:
+        modes = 0
+        for j in range(elements.body.size):
             if elements.body[j] == wall:
                 modes += 1
                 c = elements.damping[j]
@@ -66,7 +66,6 @@ def kick_ends(row, clock, time, half_dt, back):
                     velocity = elements.a[j]
                     # uses the force of the kick, so that the energy balance is exact at an onset
                     power += push * velocity
-            j += 1
         if modes > 0:
             bodies.v[wall], bodies.a[wall] = velocity, acceleration
     return power
@@ -78,12 +77,10 @@ def place_ends(row, clock):
     bodies, elements = row.bodies, row.elements
     for wall in (0, clock.n_bodies + 1):
         displacement, modes = 0.0, 0
-        j = 0
-        while elements.body[j] >= 0.0:
+        for j in range(elements.body.size):
             if elements.body[j] == wall and elements.mass[j] > 0.0:
                 modes += 1
                 displacement += elements.u[j]
-            j += 1
         if modes > 0:
             bodies.u[wall] = displacement
 
@@ -92,8 +89,7 @@ def place_ends(row, clock):
 def move_ends(row, clock, k, shift, kick, force):
     """Move the walls of contact k by a jump of its force; see `moved_by_jump`."""
     elements = row.elements
-    j = 0
-    while elements.body[j] >= 0.0:
+    for j in range(elements.body.size):
         wall = int(elements.body[j])
         if wall == (0 if k == 0 else k + 1) and not 0 < wall <= clock.n_bodies:
             outwards, light = side_of(wall), elements.inverse_mass[j]
@@ -105,7 +101,6 @@ def move_ends(row, clock, k, shift, kick, force):
                 work = outwards * kick * elements.a[j]
                 clock.elements_work += work
                 clock.ends_work += work
-        j += 1
 
 
 def settling(step: ContactStep) -> Callable:
@@ -190,11 +185,9 @@ def settling(step: ContactStep) -> Callable:
         `half_dt` is the time since the half-step velocities (0 at the first step).
         """
         elements = row.elements
-        j = 0
-        while elements.body[j] >= 0.0:
+        for j in range(elements.body.size):
             wall = elements.body[j]
             if elements.mass[j] == 0.0 and (wall == 0.0 or wall > clock.n_bodies):
                 settle_end(row, clock, j, half_dt)
-            j += 1
 
     return settle

@@ -175,11 +175,9 @@ def allowed_at(clock, k, omega2, gamma, allowed):
 def stiffest_mode(elements, wall):
     """Return the largest omega^2 of the modes of a compliant end [1/s2]."""
     largest = 0.0
-    j = 0
-    while elements.body[j] >= 0.0:
+    for j in range(elements.body.size):
         if elements.body[j] == wall:
             largest = max(largest, elements.stiffness[j] * elements.inverse_mass[j])
-        j += 1
     return largest
 
 
@@ -197,21 +195,13 @@ def lost_contact(row, n):
 
     A force with comparisons may hide a nan.
     """
-    for k in range(n):
-        for quantity in range(row.h.shape[0]):
-            if math.isnan(row.h[quantity, k]):
-                return k
     contacts = row.contacts
     for k in range(n):
-        if not math.isfinite(row.bodies.a[k]):
-            return k
-    for k in range(n):
-        works = (
-            contacts.viscous_work[k]
-            + contacts.viscous_total[k]
-            + contacts.clamp_work[k]
-            + contacts.clamp_total[k]
-        )
-        if not math.isfinite(works):
+        works = contacts.viscous_work[k] + contacts.viscous_total[k]
+        works += contacts.clamp_work[k] + contacts.clamp_total[k]
+        lost = not math.isfinite(row.bodies.a[k] + works)
+        for quantity in range(row.h.shape[0]):
+            lost |= math.isnan(row.h[quantity, k])
+        if lost:
             return k
     return -1

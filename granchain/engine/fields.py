@@ -301,26 +301,14 @@ DrivenRows, DriveRows = named_tuple_of("DrivenRows", DRIVEN), named_tuple_of("Dr
 Followed = named_tuple_of("Followed", FOLLOWED)
 
 
-class Tables(NamedTuple):
-    """Tables of a state: one row per quantity, and one column per body, contact, event, jump,
-    drive, or element."""
-
-    bodies: np.ndarray
-    contacts: np.ndarray
-    c: np.ndarray
-    h: np.ndarray
-    events: np.ndarray
-    corrections: np.ndarray
-    jumps: np.ndarray
-    elements: np.ndarray
-    driven: np.ndarray
-    drives: np.ndarray
-
-
-# Chain as the loop accesses it: the same tables by quantity, except for coefficients and history,
-# which have the rows of the law.
-RowOfBeads = _named_tuple("RowOfBeads", Tables._fields)
-NAMED_TUPLES.add(Tables)
+# Tables of a state: one row per quantity, and one column per body, contact, event, jump, drive, or
+# element. The loop accesses the same tables by quantity, as `RowOfBeads`, except for coefficients
+# and history, which have the rows of the law.
+TABLES = (
+    "bodies", "contacts", "c", "h", "events", "corrections", "jumps", "elements", "driven",
+    "drives",
+)  # fmt: skip
+Tables, RowOfBeads = _named_tuple("Tables", TABLES), _named_tuple("RowOfBeads", TABLES)
 
 
 def record_type(fields: tuple[Field, ...]) -> np.dtype:

@@ -18,6 +18,7 @@ import numpy as np
 
 from granchain.contact.law import ONSET_HISTORY, PHASES, ContactLaw, Quantity
 from granchain.contact.model import Functions, Guarded, Model
+from granchain.jit.accessors import picker, replaced
 from granchain.jit.compile import VECTOR, frozen
 
 WHICH = Quantity("contact_law", "1", "index of the law of the contact")
@@ -55,7 +56,7 @@ def shared_models(models: Sequence[Model]) -> list[Model]:
 
 @cache
 def mixed_model(models: tuple[Model, ...]) -> Model:
-    """Combine at least two models into one.
+    """Combine at least two models into one, `with_copies`.
 
     The name of its law lists all their names.
     """
@@ -64,33 +65,25 @@ def mixed_model(models: tuple[Model, ...]) -> Model:
     # Every law gets the largest number of overlaps of any law; contacts never reach the additional
     # ones.
     counts = [len(model.functions.jumps((1.0,) * len(model.coefficients))) for model in models]
-    by_model = []
-    for model, count in zip(models, counts, strict=True):
-        c_of = _picked(_places(model.coefficients, coefficients))
-        h_of = _picked(_places(model.history, history))
-        bound = {
-            name: fitted(getattr(where, name), c_of, h_of, shape)
-            for name, shape in MIXED_SHAPES.items()
-            for where in [model.functions if name in Functions._fields else model.law]
-        }
-        spread = _spread(_places(model.history, history), len(history))
-        idle = tuple(_IDLE.get(quantity.name, 0.0) for quantity in history)
-        bound["history_of"] = _history_begun(bound["history_of"], spread, idle)
-        bound["update"] = _renewed(bound["update"], spread)
-        bound["evolve"] = _evolved(bound["evolve"], spread)
-        bound["jumps"] = _padded_jumps(bound["jumps"], (math.inf,) * (max(counts) - count))
-        by_model.append(bound)
+    by_model = [
+        _adapted(model, coefficients, history, (math.inf,) * (max(counts) - count))
+        for model, count in zip(models, counts, strict=True)
+    ]
     functions = by_model[-1]
     for index in range(len(models) - 2, -1, -1):
         functions = {
             name: _either(float(index), by_model[index][name], functions[name], shape)
             for name, shape in MIXED_SHAPES.items()
         }
-    uses_rate = any(model.uses_rate for model in models)
+    uses_rate, force = any(model.uses_rate for model in models), functions["force"]
+
+    def still(overlap, rate, c, h):
+        return force(overlap, 0.0, c, h)
+
     if not uses_rate:
-        functions["force"] = _still(functions["force"])
+        functions["force"] = still
     jumping = [model for model in models if model.jumps_inside]
-    return Model(
+    mixed = Model(
         law=_law_of(models, functions),
         functions=Functions(**{name: functions[name] for name in Functions._fields}),
         coefficients=coefficients,
@@ -103,6 +96,7 @@ def mixed_model(models: tuple[Model, ...]) -> Model:
         loses=any(model.loses for model in models),
         evolves=any(model.evolves for model in models),
     )
+    return with_copies(mixed)
 
 
 def models_of(model: Model) -> tuple[Model, ...]:
@@ -167,43 +161,44 @@ def _places(quantities: tuple[Quantity, ...], among: tuple[Quantity, ...]) -> tu
     return tuple(names.index(quantity.name) for quantity in quantities)
 
 
-def _picked(places: tuple[int, ...]) -> Callable:
-    """Return a plain function (values) -> the tuple of the values at given positions."""
-    if not places:
-        return _pick_none
-    before, last = _picked(places[:-1]), places[-1]
+def _adapted(
+    model: Model,
+    coefficients: tuple[Quantity, ...],
+    history: tuple[Quantity, ...],
+    beyond: tuple[float, ...],
+) -> dict[str, Callable]:
+    """Return the functions of one law for the coefficients and history of the mixture.
 
-    def pick(values):
-        return before(values) + (values[last],)
+    Quantities of other laws have neutral values at first, and are unchanged later. Overlaps that
+    are never reached (`beyond`) are appended to those at which the force of the law jumps.
+    """
+    places = _places(model.history, history)
+    c_of, h_of = picker(_places(model.coefficients, coefficients)), picker(places)
+    spread = replaced(len(history), places)
+    idle = tuple(_IDLE.get(quantity.name, 0.0) for quantity in history)
+    functions: dict[str, Callable] = {
+        name: fitted(getattr(where, name), c_of, h_of, shape)
+        for name, shape in MIXED_SHAPES.items()
+        for where in [model.functions if name in Functions._fields else model.law]
+    }
+    history_of, update = functions["history_of"], functions["update"]
+    evolve, jumps = functions["evolve"], functions["jumps"]
 
-    return pick
+    def begin(c):
+        return spread(idle, history_of(c))
 
+    def renew(event, c, h):
+        return spread(h, update(event, c, h))
 
-def _pick_none(values):
-    return ()
+    def evolve_all(dt, before, overlap, c, h):
+        renewed, lost = evolve(dt, before, overlap, c, h)
+        return spread(h, renewed), lost
 
+    def with_beyond(c):
+        return jumps(c) + beyond
 
-def _spread(places: tuple[int, ...], width: int) -> Callable:
-    """Return a plain function (values, law_values) -> values with those of one law replaced."""
-    if width == 0:
-        return _neither
-    before, last = _spread(places, width - 1), width - 1
-    source = places.index(last) if last in places else -1
-    if source < 0:
-
-        def keep(values, law_values):
-            return before(values, law_values) + (values[last],)
-
-        return keep
-
-    def spread_last(values, law_values):
-        return before(values, law_values) + (float(law_values[source]),)
-
-    return spread_last
-
-
-def _neither(values, law_values):
-    return ()
+    functions |= {"history_of": begin, "update": renew}
+    return functions | {"evolve": evolve_all, "jumps": with_beyond}
 
 
 def fitted(function: Callable, c_of: Callable, h_of: Callable, shape: str) -> Callable:
@@ -252,51 +247,3 @@ def _either(law_index: float, function: Callable, otherwise: Callable, shape: st
         "c": of_c, "ch": of_ch, "xch": of_xch, "xych": of_xych, "xyzch": of_xyzch,
     }  # fmt: skip
     return made[shape]
-
-
-def _history_begun(history_of: Callable, spread: Callable, idle: tuple) -> Callable:
-    """Add the neutral values of other laws' quantities to the initial history of a law."""
-
-    def begin(c):
-        return spread(idle, history_of(c))
-
-    return begin
-
-
-def _renewed(update: Callable, spread: Callable) -> Callable:
-    """Keep the quantities of other laws when a law updates its history."""
-
-    def renew(event, c, h):
-        return spread(h, update(event, c, h))
-
-    return renew
-
-
-def _evolved(evolve: Callable, spread: Callable) -> Callable:
-    """Keep the quantities of other laws when a law evolves its history."""
-
-    def evolve_all(dt, before, overlap, c, h):
-        renewed, lost = evolve(dt, before, overlap, c, h)
-        return spread(h, renewed), lost
-
-    return evolve_all
-
-
-def _padded_jumps(jumps: Callable, beyond: tuple) -> Callable:
-    """Append overlaps that are never reached to those at which the force of a law jumps."""
-    if not beyond:
-        return jumps
-
-    def pad(c):
-        return jumps(c) + beyond
-
-    return pad
-
-
-def _still(force: Callable) -> Callable:
-    """Return the force at rest, because no law of the mixture uses the rate."""
-
-    def still(overlap, rate, c, h):
-        return force(overlap, 0.0, c, h)
-
-    return still

@@ -37,9 +37,6 @@ from granchain.errors import CaseError, LawError, finite_force
 from granchain.jit.accessors import gatherer, store_rows
 from granchain.jit.compile import compiled, frozen, reach_of, rows
 
-# Contacts of a complete chain.
-ALL_CONTACTS: Any = slice(None)
-
 
 @dataclass(frozen=True)
 class Contacts:
@@ -98,10 +95,27 @@ class RowInputs(NamedTuple):
 
 
 class ContactGroup(NamedTuple):
-    """Contacts of a chain with one law and one set of inputs, and the model for these inputs."""
+    """Contacts of a chain with one law and one set of inputs.
 
-    selected: Any
+    Parameters
+    ----------
+    chain : int
+        Index of the chain.
+    selected : (n_contacts,) boolean array
+        Contacts of the chain that belong to the group.
+    pair, limits : Pair, array
+        Their pair and their maximum overlaps [m].
+    law : type of ContactLaw
+    inputs : namespace
+        Value of each input of the law.
+    model : Model, optional
+        Model of the law for these inputs.
+    """
+
+    chain: int
+    selected: np.ndarray
     pair: Pair
+    limits: np.ndarray
     law: type[ContactLaw]
     inputs: SimpleNamespace
     model: Any = None
@@ -115,69 +129,58 @@ def contacts_together(rows: Sequence[RowInputs]) -> list[Contacts]:
     LawError, CaseError
         For the first chain whose law lacks a quantity, or has no force for the static load.
     """
-    groups = [groups_of(row) for row in rows]
-    inputs = iter(
-        with_restitutions(
-            [
-                (group.inputs, group.pair, row.limits[group.selected], row.masses.velocity)
-                for row, those in zip(rows, groups, strict=True)
-                for group in those
-            ]
-        )
-    )
-    groups = [
+    groups = [group for index, row in enumerate(rows) for group in groups_of(index, row)]
+    inputs = with_restitutions(
         [
-            group._replace(inputs=(values := next(inputs)), model=group.law.model(values))
-            for group in those
+            (group.inputs, group.pair, group.limits, rows[group.chain].masses.velocity)
+            for group in groups
         ]
-        for those in groups
-    ]
-    made = []
-    for row, those in zip(rows, groups, strict=True):
-        # A mixture if some contacts have an individual law, or another form of the law.
-        distinct = dict.fromkeys(group.model for group in those) if row.individual else {}
-        made.append(mixed_model(tuple(distinct)) if len(distinct) > 1 else those[0].model)
-    by_id = {id(model): model for model in made}
-    shared = dict(zip(by_id, shared_models(list(by_id.values())), strict=True))
-    models = [shared[id(model)] for model in made]
-    contacts_of_row: dict[int, Contacts] = {}
+    )
+    models = shared_models(
+        [group.law.model(values) for group, values in zip(groups, inputs, strict=True)]
+    )
+    of_chains: list[list[ContactGroup]] = [[] for _ in rows]
+    for group, values, model in zip(groups, inputs, models, strict=True):
+        of_chains[group.chain].append(group._replace(inputs=values, model=model))
+    models = []
+    for row, of_chain in zip(rows, of_chains, strict=True):
+        distinct = tuple({id(group.model): group.model for group in of_chain}.values())
+        if len(distinct) > 1 and not row.individual:
+            raise LawError(
+                f"contact law {row.law.name}: the inputs of a pair of materials change the form of "
+                "the law. All contacts must have the same form of the law. Set these inputs for "
+                "all contacts."
+            )
+        models.append(mixed_model(distinct) if len(distinct) > 1 else distinct[0])
+    contacts_of_chain: dict[int, Contacts] = {}
     for members in alike(map(id, models)):
         contacts = _contacts_of_model(
-            models[members[0]], [rows[m] for m in members], [groups[m] for m in members]
+            models[members[0]], [rows[m] for m in members], [of_chains[m] for m in members]
         )
-        contacts_of_row |= zip(members, contacts, strict=True)
-    return [contacts_of_row[index] for index in range(len(rows))]
+        contacts_of_chain |= zip(members, contacts, strict=True)
+    return [contacts_of_chain[index] for index in range(len(rows))]
 
 
-def groups_of(row: RowInputs) -> list[ContactGroup]:
-    """Return the groups of contacts of a chain.
-
-    The first group contains all contacts, and the others are contacts with individual inputs. If
-    some contacts have an individual law, the groups contain only existing contacts, law by law.
-    """
-    with_inputs: list[tuple[Any, type[ContactLaw], SimpleNamespace]]
-    if not row.individual:
-        with_inputs = [(ALL_CONTACTS, row.law, row.inputs)]
-        with_inputs += [(selected, row.law, inputs) for selected, inputs in row.of_pairs]
-    else:
-        default_law = np.zeros(row.limits.size, dtype=bool)
-        default_law[row.masses.contacts] = True
-        for selected, _, _ in row.individual:
-            default_law &= ~selected
-        with_inputs = [(default_law, row.law, row.inputs)]
-        with_inputs += [
-            (selected & default_law, row.law, inputs) for selected, inputs in row.of_pairs
-        ]
-        with_inputs = [entry for entry in [*with_inputs, *row.individual] if entry[0].any()]
+def groups_of(index: int, row: RowInputs) -> list[ContactGroup]:
+    """Return the groups of contacts of a chain: each existing contact is in one group."""
+    exists = row.masses.contact_exists
+    # Columns of a body without contacts are set up as well.
+    default = exists.copy() if exists.any() else ~exists
+    for selected, _, _ in row.individual:
+        default &= ~selected
+    of_pairs = [(selected & default, row.law, inputs) for selected, inputs in row.of_pairs]
+    for selected, _, _ in of_pairs:
+        default &= ~selected
     groups = []
-    for selected, law, inputs in with_inputs:
-        pair = row.pair
-        if selected is not ALL_CONTACTS:
+    for selected, law, inputs in [(default, row.law, row.inputs), *of_pairs, *row.individual]:
+        pair, limits = row.pair, row.limits[selected]
+        if limits.size < selected.size:
             values = pair.items().items()
             pair = Pair(
                 **{name: np.asarray(x)[selected] if np.ndim(x) else x for name, x in values}
             )
-        groups.append(ContactGroup(selected, pair, law, inputs))
+        if limits.size:
+            groups.append(ContactGroup(index, selected, pair, limits, law, inputs))
     return groups
 
 
@@ -191,15 +194,30 @@ def _contacts_of_model(
     sizes = np.array([row.limits.size + 1 for row in rows])
     ends = np.cumsum(sizes)
     columns = [slice(end - size, end - 1) for end, size in zip(ends.tolist(), sizes, strict=True)]
-    table = _table_of_rows(model, rows, groups, columns, int(ends[-1]))
     limits = np.concatenate([most for row in rows for most in (row.limits, row.limits[-1:])])
+    c = np.zeros((len(model.coefficients), limits.size))
+    positions = [
+        (those.start + np.flatnonzero(group.selected), group)
+        for those, of_chain in zip(columns, groups, strict=True)
+        for group in of_chain
+    ]
+    for same in alike(id(group.model) for _, group in positions):
+        of_law = [positions[k] for k in same]
+        law_model, where = of_law[0][1].model, np.concatenate([where for where, _ in of_law])
+        shares = [(group.pair, group.inputs, group.limits.size) for _, group in of_law]
+        own = np.hstack(coefficients_together(law_model, shares))
+        quantities = np.arange(len(model.coefficients))
+        if law_model is not model:
+            # A mixture: the first coefficient of a contact is the index of its law.
+            c[0, where] = models_of(model).index(law_model)
+            quantities = np.array([model.coefficient(q.name) for q in law_model.coefficients])
+        c[np.ix_(quantities, where)] = with_windows(law_model, own, limits[where])
     # An end without a wall has no contact. Its column copies that of its neighbour, so that it is
     # not a separate kind.
     walls = np.array([[row.masses.left.has_wall, row.masses.right.has_wall] for row in rows])
     left, right = (ends - sizes)[~walls[:, 0]], ends[~walls[:, 1]] - 2
     for copies, neighbours in ((left, left + 1), (right, right - 1), (ends - 1, ends - 2)):
-        table[:, copies], limits[copies] = table[:, neighbours], limits[neighbours]
-    c = with_windows(model, table, limits)
+        c[:, copies], limits[copies] = c[:, neighbours], limits[neighbours]
     static = static_overlaps(model, c, limits, [row.masses for row in rows])
     begin = static.copy()
     for row, those in zip(rows, columns, strict=True):
@@ -214,51 +232,6 @@ def _contacts_of_model(
         )
         for those in columns
     ]  # fmt: skip
-
-
-def _table_of_rows(
-    model: Model,
-    rows: Sequence[RowInputs],
-    groups: Sequence[Sequence[ContactGroup]],
-    columns: Sequence[slice],
-    width: int,
-) -> np.ndarray:
-    """Return the coefficients of chains with one model, without windows.
-
-    The result has a row for each of `model.own` and `width` columns. `columns` are the contacts of
-    each chain. The inputs of the groups include the restitutions.
-    """
-    table, models = np.zeros((len(model.own), width)), models_of(model)
-    together: list[tuple[np.ndarray, ContactGroup]] = []
-    for row, those, chain_columns in zip(rows, groups, columns, strict=True):
-        for group in those:
-            # Without individual laws, all groups must have the model of the first one. Most have
-            # the shared model itself, and the others are compared by value.
-            if not row.individual and group.model is not model and group.model != those[0].model:
-                raise LawError(
-                    f"contact law {model.name}: the inputs of a pair of materials change the form "
-                    "of the law. All contacts must have the same form of the law. Set these inputs "
-                    "for all contacts."
-                )
-            if len(models) == 1:
-                together.append((table[:, chain_columns], group))
-                continue
-            # A mixture: the first coefficient of a contact is the index of its law.
-            present = chain_columns.start + np.flatnonzero(group.selected)
-            table[0, present] = models.index(group.model)
-            of_law = [model.coefficient(quantity.name) for quantity in group.model.coefficients]
-            table[np.ix_(of_law, present)] = coefficients(
-                group.model, group.pair, group.inputs, row.limits[group.selected]
-            )
-    sizes = [block[0, group.selected].size for block, group in together]
-    shares = [
-        (group.pair, group.inputs, size) for (_, group), size in zip(together, sizes, strict=True)
-    ]
-    for (block, group), values in zip(
-        together, coefficients_together(model, shares) if shares else (), strict=True
-    ):
-        block[:, group.selected] = values
-    return table
 
 
 # --------------------------------------------------------------------------------------------------
@@ -382,34 +355,28 @@ def _in_one_call(
 ) -> list[np.ndarray]:
     """Return the `coefficients_without_windows` of shares of one form.
 
-    The kinds of contact of all shares are the columns of one call, one share after the other. An
-    input is an array over these columns if it differs between the shares.
+    The contacts of all shares are the columns of one call, one share after the other. An input is
+    an array over these columns if it differs between the shares.
     """
-    # for each pair and number of contacts: the quantities of the kinds of contact, and the kind of
-    # each contact
-    kinds: dict[tuple[int, int], tuple[np.ndarray, np.ndarray]] = {}
-    for pair, _, size in shares:
-        if (id(pair), size) not in kinds:
-            quantities = np.array(
-                [np.broadcast_to(quantity, size) for quantity in pair.items().values()]
+    (first_pair, first_inputs, _), sizes = shares[0], [size for *_, size in shares]
+    pair = Pair(
+        **{
+            name: np.concatenate(
+                [np.broadcast_to(vars(pair)[name], size) for pair, _, size in shares]
             )
-            first, which = kinds_of_columns([quantities])
-            kinds[id(pair), size] = quantities[:, first], which
-    kinds_of_shares = [kinds[id(pair), size] for pair, _, size in shares]
-    counts = [quantities.shape[1] for quantities, _ in kinds_of_shares]
-    stacked = np.hstack([quantities for quantities, _ in kinds_of_shares])
-    pair = Pair(**dict(zip(shares[0][0].items(), stacked, strict=True)))
-    columns = {name: [vars(inputs)[name] for _, inputs, _ in shares] for name in vars(shares[0][1])}
+            for name in first_pair.items()
+        }
+    )
+    columns = {name: [vars(inputs)[name] for _, inputs, _ in shares] for name in vars(first_inputs)}
     # An input that is equal for all shares remains a number, as in a separate call.
     inputs = SimpleNamespace(
         **{
-            name: np.repeat(values, counts) if len(set(map(repr, values))) > 1 else values[0]
+            name: np.repeat(values, sizes) if len(set(map(repr, values))) > 1 else values[0]
             for name, values in columns.items()
         }
     )
-    table = coefficients_without_windows(model, pair, inputs, sum(counts))
-    blocks = np.split(table, np.cumsum(counts)[:-1], axis=1)
-    return [block[:, which] for block, (_, which) in zip(blocks, kinds_of_shares, strict=True)]
+    table = coefficients_without_windows(model, pair, inputs, sum(sizes))
+    return np.split(table, np.cumsum(sizes)[:-1], axis=1)
 
 
 def with_windows(model: Model, table: np.ndarray, limits: np.ndarray) -> np.ndarray:
@@ -652,11 +619,8 @@ def restitutions_at(sources: Sequence[LawAtSpeeds]) -> list[np.ndarray]:
         model, of = models[places[0]], [sources[index] for index in places]
         sizes = [source.limits.size for source in of]
         limits = np.concatenate([source.limits for source in of])
-        tables = [
-            coefficients_without_windows(model, source.pair, source.values, size)
-            for source, size in zip(of, sizes, strict=True)
-        ]
-        c = with_windows(model, np.hstack(tables), limits)
+        shares = [(source.pair, source.values, source.limits.size) for source in of]
+        c = with_windows(model, np.hstack(coefficients_together(model, shares)), limits)
         mass = [
             np.broadcast_to(source.pair.effective_mass, size)
             for source, size in zip(of, sizes, strict=True)
@@ -1083,9 +1047,8 @@ def kinds_of_columns(tables: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarr
 # --------------------------------------------------------------------------------------------------
 # Record of a law: hashes of its functions and of its resolved coefficients.
 
-# Maximum number of stored records of laws, by the hashes of functions and coefficients.
-MOST_RECORDS = 4096
-_records: dict[tuple[str, str, str], LawRecord] = {}
+# Equal records are one object, so that their text is made once; the last records are stored.
+shared_record = lru_cache(4096)(LawRecord)
 
 
 def record_of(model: Model, c: np.ndarray, functions: str = "") -> LawRecord:
@@ -1102,14 +1065,10 @@ def record_of(model: Model, c: np.ndarray, functions: str = "") -> LawRecord:
     functions = functions or functions_sha256(model)
     first, _ = kinds_of_columns((c,))
     kinds = np.ascontiguousarray(c[:, np.sort(first)].T, dtype="<f8")
-    known_by = model.name, functions, hashlib.sha256(kinds.tobytes()).hexdigest()
-    if known_by not in _records:
-        if len(_records) >= MOST_RECORDS:
-            _records.clear()
-        names = tuple(quantity.name for quantity in model.coefficients)
-        carried = tuple(map(tuple, kinds[:CARRIED].tolist()))
-        _records[known_by] = LawRecord(*known_by, names, carried)
-    return _records[known_by]
+    names = tuple(quantity.name for quantity in model.coefficients)
+    carried = tuple(map(tuple, kinds[:CARRIED].tolist()))
+    digest = hashlib.sha256(kinds.tobytes()).hexdigest()
+    return shared_record(model.name, functions, digest, names, carried)
 
 
 def functions_sha256(model: Model) -> str:

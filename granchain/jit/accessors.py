@@ -42,7 +42,9 @@ def lowered(function: Callable, typed: Callable, *forms: Callable) -> None:
 
 
 # --------------------------------------------------------------------------------------------------
-# Tables
+# Tables, and tuples of their values
+
+NUMBER = types.float64
 
 
 def _pointer(context, builder, kind, table, row, k):
@@ -76,6 +78,35 @@ def gatherer(count: int, first: int = 0) -> Callable:
         _pointer,
     )
     return gather
+
+
+@cache
+def picker(sources: tuple[int, ...]) -> Callable:
+    """Return a function (values) -> the tuple of the values at given positions."""
+
+    def pick(values, sources=sources):
+        return tuple([values[source] for source in sources])
+
+    def write(context, builder, signature, arguments):
+        (kinds,), (values,) = signature.args, arguments
+        picked = [
+            context.cast(builder, builder.extract_value(values, source), kinds[source], NUMBER)
+            for source in sources
+        ]
+        return context.make_tuple(builder, signature.return_type, picked)
+
+    lowered(pick, lambda values: types.UniTuple(NUMBER, len(sources))(values), write)
+    return pick
+
+
+def replaced(count: int, positions: tuple[int, ...]) -> Callable:
+    """Return a function (values, new) -> `count` values, with those at given positions replaced."""
+    pick = picker(tuple(count + positions.index(i) if i in positions else i for i in range(count)))
+
+    def replace(values, new):
+        return pick(values + new)
+
+    return replace
 
 
 def store_rows(table, k, values):

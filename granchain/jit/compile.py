@@ -94,12 +94,6 @@ class FunctionCompiler(Compiler):
         return super().define_pipelines()
 
 
-def options_of(function: Any) -> dict[str, Any]:
-    """Return the options of a function, by its decorators."""
-    inline = {"forceinline": True} if getattr(function, "is_hot", False) else {}
-    return {**OPTIONS, "pipeline_class": FunctionCompiler, **inline}
-
-
 # --------------------------------------------------------------------------------------------------
 # Functions inside a loop
 
@@ -148,7 +142,9 @@ def jitable(members: Sequence[Any], key: str) -> None:
     for number, function in enumerate(members):
         if function in _jitable or function in LOWERED:
             continue
-        options = {**options_of(function), "no_cpython_wrapper": True}
+        options = {**OPTIONS, "pipeline_class": FunctionCompiler, "no_cpython_wrapper": True}
+        if getattr(function, "is_hot", False):
+            options["forceinline"] = True
         _jitable.add(function)
         if getattr(function, "is_shared", False):
             # The arguments are named rows, which the function reads by index.
@@ -217,11 +213,9 @@ def reach_of(*functions: Callable) -> Reach:
     """
     reach = _reaches.get(functions)
     if reach is None or not reach.is_current():
-        reach = Reach(*functions)
-        if reach.checkable:
-            if len(_reaches) >= MOST_REACHES:
-                _reaches.clear()
-            _reaches[functions] = reach
+        if len(_reaches) >= MOST_REACHES:
+            _reaches.clear()
+        reach = _reaches[functions] = Reach(*functions)
     return reach
 
 
@@ -250,10 +244,9 @@ def frozen(*functions: Callable) -> tuple[Callable, ...]:
     if functions in _copies:
         return functions
     reach = reach_of(*functions)
-    if reach.fingerprint not in _frozen:
-        _frozen[reach.fingerprint] = reach.copies
-        _copies.add(_frozen[reach.fingerprint])
-    return _frozen[reach.fingerprint]
+    copies = _frozen.setdefault(reach.fingerprint, reach.copies)
+    _copies.add(copies)
+    return copies
 
 
 # --------------------------------------------------------------------------------------------------
