@@ -26,11 +26,10 @@ from equations import equations, latex, symbols_of
 from equations.notation import quantity_of
 from mathml import compact, equation_parts
 
-from granchain.certificates import Certificate
+from granchain.certificates import Certificate, certificate
 from granchain.certificates.contact import Creation
 from granchain.certificates.faults import CREATION
 from granchain.certificates.measure import report_of
-from granchain.cli.laws import certificates_of
 from granchain.contact import laws
 from granchain.contact.certified import CERTIFIED
 from granchain.contact.law import ContactLaw, states_that_occur
@@ -178,8 +177,8 @@ def main(options: list[str]) -> None:
     names = list(laws()) if every else stale(table)
     if names and "--check" in options:
         sys.exit(f"{MEASURED}: no measurement of {', '.join(names)} as it is now. Run make laws.")
-    for certificate in certificates_of(laws()[name] for name in names):
-        table[certificate.law] = stored(certificate)
+    for name in names:
+        table[name] = stored(certificate(laws()[name]))
     texts |= printed(table)
     for path, text in texts.items():
         if not compares:

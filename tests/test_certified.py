@@ -97,7 +97,7 @@ def test_the_equations_are_printed_before_a_law_is_measured(script, monkeypatch)
         raise ValueError("two symbols of one name")
 
     monkeypatch.setattr(script, "printed_equations", clash)
-    monkeypatch.setattr(script, "certificates_of", lambda laws: pytest.fail("measured first"))
+    monkeypatch.setattr(script, "certificate", lambda law: pytest.fail("measured first"))
     with pytest.raises(ValueError, match="two symbols"):
         script.main(["--all"])
 

@@ -559,8 +559,11 @@ def test_the_command_prints_and_keeps_what_the_function_finds(here, obeyed, caps
     case = [*short_chains.AS_OPTIONS, "--set=contact.psi=2.75"]
     command = [*begun, *case, "--free", "contact.psi"]
     lines = obeyed(*command, "--out", "kept.h5", "--figure", "fit.png").out.splitlines()
-    assert any(line.startswith("contact.psi") and " to " in line for line in lines)
     kept = gc.open(here / "kept.h5")
+    rows = [line.split() for line in lines]
+    assert ["contact.psi", f"{kept['contact.psi']:.6g}"] in rows
+    low, high = (f"{kept[f'contact.psi_{end}'][1]:.6g}" for end in ("low", "high"))
+    assert ["0.9", high, low] in rows and "made up: synthetic data." in lines
     assert lines[0] == kept.conclusion and lines[0].startswith(
         "ma-liu describes the measurement: psi"
     )

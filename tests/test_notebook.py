@@ -92,7 +92,7 @@ def test_what_was_found_for_a_case_shows_errors_and_messages():
     sides = {"peak_measured": [30.0], "peak_error": [0.5], "peak_computed": [31.5]}
     fitted = gc.Fit(speed | sides | {"sensor_bead": [5]}, title=ATTACK, law="hertz", labels=labels)
     shown = read(fitted).text.replace("\n", "")
-    assert "striker.speed error0.01m/s" in shown and "5300.531.5" in shown and ATTACK in shown
+    assert "striker.speed_error0.01m/s" in shown and "5300.531.5" in shown and ATTACK in shown
 
 
 def test_a_notebook_gets_it_on_standard_output_and_a_terminal_on_standard_error(

@@ -14,7 +14,7 @@ from support.shaken import shaken_row
 import granchain as gc
 from granchain.case import Case
 from granchain.cli import obey
-from granchain.cli.plot import spectrum_text
+from granchain.cli.text import answer_as_text
 from granchain.errors import GranchainError
 from granchain.store import Result
 from granchain.waves.bands import FAR_IN_GAP, RecordedRow, bands_of, power_map
@@ -306,17 +306,15 @@ def test_the_command_draws_and_prints(run, found, tmp_path, obeyed, monkeypatch)
     assert facts["frequency"]["shape"] == [len(found.frequency)]
     assert facts["dispersion"]["band_edges"] == facts["predicted_band_edges"]
     assert (tmp_path / "dimer.png").read_bytes().startswith(b"\x89PNG")
-    both = ["spectrum", "dimer.h5", "dimer.h5", "--from", "3", "--from", "36", "--to", "36"]
-    ways = json.loads(obeyed(*both, "--to", "3", "--figure", "both.png", "--json").out)["files"]
-    assert [one["source"] for one in ways] == ["bead 3", "bead 36"]
-    assert obey([*both, "--out", "both.h5"]) == obey([*both, "--to", "3", "--to", "4"]) == 2
+    assert facts["file"] == "dimer.h5" and facts["source"] == "bead 3"
+    assert facts["figure"] == "dimer.png" and facts["out"] == "waves.h5"
     for wrong in (["--from", "a"], ["--to", "-1"]):
         assert obey(["spectrum", "dimer.h5", *wrong]) == 2
     assert obey(asked) == obey([*asked[:-1], "waves.json"]) == 4
     again = gc.open("waves.h5")
     assert again.equals(found) and again.dispersion.equals(gc.dispersion(run.case))
     assert again.provenance["law_sha256"] == run.provenance["law_sha256"]
-    assert spectrum_text(again) == spectrum_text(found)
+    assert answer_as_text(again) == answer_as_text(found)
     drawn = [[line.get_xydata() for axes in gc.figures.spectrum(one).axes for line in axes.lines]
              for one in (again, found)]  # fmt: skip
     assert len(drawn[0]) > 5 and all(map(partial(np.array_equal, equal_nan=True), *drawn))
@@ -325,7 +323,7 @@ def test_the_command_draws_and_prints(run, found, tmp_path, obeyed, monkeypatch)
     page = gc.report("waves.h5").decode()
     assert "Spectrum: heavy and light beads" in page and "Figure not available" not in page
     assert page.count(f">{found.band_edges[0, 1]:.6g}<") == 1
-    lines = spectrum_text(found).splitlines()
-    assert lines[0].startswith("bead 3 to bead 36: ")
-    ends = [["1", "lower"], ["1", "upper"], ["2", "lower"], ["2", "upper"]]
-    assert [line.split()[:2] for line in lines[2:]] == ends
+    rows = [line.split() for line in answer_as_text(found).splitlines()]
+    assert ["source", "bead", "3"] in rows and ["sensor", "bead", "36"] in rows
+    for band, edges in enumerate(found.band_edges.tolist(), 1):
+        assert any(row[:3] == [str(band), *(f"{edge:.6g}" for edge in edges)] for row in rows)

@@ -124,13 +124,10 @@ def check_together(tables: dict[str, Any], resumes: bool, problems: Problems) ->
     if contact and contact.pair and materials_known(tables, problems):
         check_pairs(contact, tables, problems)
         for i, pair in enumerate(contact.pair):
-            # Only the inputs that the pair itself gives.
-            if problems.clear(f"contact.pair.{i}") and "impact_speed" in pair.inputs():
-                speed_inputs = {
-                    "impact_speed": pair.inputs()["impact_speed"],
-                    "impact_speed_floor": 0.0,
-                }
-                check_impact_speed(f"contact.pair.{i}", contact, speed_inputs, tables, problems)
+            if problems.clear(f"contact.pair.{i}"):
+                # only the speed that the pair itself gives; the minimum is that of the law
+                inputs = pair.inputs() | {"impact_speed_floor": 0.0}
+                check_impact_speed(f"contact.pair.{i}", contact, inputs, tables, problems)
     intervals = [f"{name}.interval" for name in ("sensors", "snapshots", "energy")]
     needed = ("chain.beads", "chain.segment", "time.end", "time.step", *intervals)
     if tables.keys() >= {"sensors", "energy", "time"} and problems.readable(*needed):
@@ -367,13 +364,13 @@ def check_ramps(tables: Mapping[str, Any], problems: Problems) -> None:
     """Check that a displacement with `ramp_from` begins at 0."""
     for where, drive in drives_in(tables).items():
         moved = drive.drive == "displacement" and drive.ramp_from and (drive.phase or drive.dc)
-        if moved and problems.clear(f"{where}.ramp_from"):
-            problems.add(
-                f"{where}.ramp_from",
-                "the displacement does not begin at 0",
-                "It must, unless the run starts from a state with this drive",
-                "Remove phase and dc, or give [initial]",
-            )
+        problems.check(
+            not moved or not problems.clear(f"{where}.ramp_from"),
+            f"{where}.ramp_from",
+            "the displacement does not begin at 0",
+            "It must, unless the run starts from a state with this drive",
+            "Remove phase and dc, or give [initial]",
+        )
 
 
 def check_bead_drives(
@@ -417,14 +414,13 @@ def check_bead_drives(
             "A bead with a prescribed displacement can have no resonators",
             "Remove its resonators, or drive it with a force",
         )
-        if not problems.clear("initial", "chain.segment") or getattr(
-            tables.get("initial"), "state", None
-        ):
-            continue
+        initial, readable = tables.get("initial"), problems.clear("initial", "chain.segment")
         moved = [
             name
             for name in MOTION_COLUMNS
-            if bead_values(name, chain, tables.get("initial"))[drive.bead - 1] != 0.0
+            if readable
+            and getattr(initial, "state", None) is None
+            and bead_values(name, chain, initial)[drive.bead - 1] != 0.0
         ]
         problems.check(
             not moved,
@@ -472,9 +468,12 @@ def read_sensors(
             missing = label_text or first_few(outside)
             problems.add(where, f"{missing} not found", f"The chain has {has}")
         doubles = [label for label, times in Counter(labels).items() if times > 1]
-        if doubles:
-            problem = f"the list repeats {first_few(doubles)}"
-            problems.add(where, problem, f"List each of the {name} once")
+        problems.check(
+            not doubles,
+            where,
+            f"the list repeats {first_few(doubles)}",
+            f"List each of the {name} once",
+        )
         numbers[name] = labels
     return sensors.model_copy(update=numbers)
 
@@ -514,19 +513,17 @@ def check_impact_speed(
                 allowed,
                 "Give the speed [m/s], or add a table [striker]",
             )
-    if (
-        inputs.get("impact_speed") == "onset"
-        and inputs.get("impact_speed_floor") is None
-        and problems.clear("chain.gap", "chain.gap_added")
-        and problems.readable("ends.left", "ends.right")
-        and touches_at_rest(tables["chain"], tables["ends"], tables.get("striker"))
-    ):
-        problems.add(
-            f"{where}.impact_speed_floor",
-            'missing, but needed with impact_speed = "onset" because contacts touch at rest',
-            "It must be a number above 0",
-            "Give the minimum speed [m/s] of the damping term; the result depends on it",
-        )
+    problems.check(
+        inputs.get("impact_speed") != "onset"
+        or inputs.get("impact_speed_floor") is not None
+        or not problems.clear("chain.gap", "chain.gap_added")
+        or not problems.readable("ends.left", "ends.right")
+        or not touches_at_rest(tables["chain"], tables["ends"], tables.get("striker")),
+        f"{where}.impact_speed_floor",
+        'missing, but needed with impact_speed = "onset" because contacts touch at rest',
+        "It must be a number above 0",
+        "Give the minimum speed [m/s] of the damping term; the result depends on it",
+    )
 
 
 def touches_at_rest(chain: ChainTable, ends: EndsTable, striker: StrikerTable | None) -> bool:
@@ -758,16 +755,14 @@ def own_inputs(
     # The pair takes all other inputs from [contact].
     named = [problem for problem in input_problems if problem.key.partition(".")[0] in inputs]
     add_input_problems(where, named, ["materials"], problems)
-    if not inputs:
-        names = ", ".join(quantity.name for quantity in law.inputs)
-        problems.add(
-            where,
-            "the pair has no inputs",
-            f"It must have one or more of {names}"
-            if names
-            else f"The law {law.name} has no inputs",
-            "Remove the pair" if not names else "",
-        )
+    names = ", ".join(quantity.name for quantity in law.inputs)
+    problems.check(
+        bool(inputs),
+        where,
+        "the pair has no inputs",
+        f"It must have one or more of {names}" if names else f"The law {law.name} has no inputs",
+        "Remove the pair" if not names else "",
+    )
     return {name: value for name, value in values.items() if name in inputs}
 
 
@@ -855,8 +850,7 @@ def form_inputs(inputs: Mapping[str, Any]) -> SimpleNamespace:
 
 def pair_text(both: frozenset[str]) -> str:
     """Return the names of two materials for a message."""
-    first, second = sorted(both)[0], sorted(both)[-1]
-    return f"{brief(first)} and {brief(second)}"
+    return f"{brief(min(both))} and {brief(max(both))}"
 
 
 def pairs_along(tables: Mapping[str, Any]) -> set[frozenset[str]]:

@@ -6,7 +6,6 @@ A dotted key, such as chain.segment.0.mass, is the position of a value in the ta
 from __future__ import annotations
 
 import contextlib
-import copy
 import json
 import os
 import re
@@ -14,6 +13,7 @@ import stat
 import tomllib
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -431,7 +431,11 @@ def change(
         other: None for key, other in (alternatives or {}).items() if changes.get(key) is not None
     }
     changes = others | dict(changes)
-    before, had = copy.copy(document.get("contact")), _contact_numbers(document)
+    had, names_before = _contact_numbers(document), {}
+    for where in changes:
+        table_key, _, name = where.rpartition(".")
+        if name == "law" and table_key not in changes:
+            names_before[table_key] = entry_at(document, where)[0]
     for where, value in changes.items():
         try:
             if where.endswith(".file"):
@@ -439,18 +443,10 @@ def change(
             set_value(document, where, value)
         except CaseError as error:
             problems.repeat(error.problems)
-    after = document.get("contact")
-    if isinstance(before, dict) and isinstance(after, dict) and "contact" not in changes:
-        law = laws().get(str(after.get("law")))
-        if law is not None and after["law"] != before.get("law"):
-            _drop_inputs(document, law, changes)
-    for where in changes:
-        table_key, _, last = where.rpartition(".")
-        if last == "law" and table_key != "contact":
-            table = entry_at(document, table_key)[0]
-            law = laws().get(str(table.get("law"))) if isinstance(table, dict) else None
-            if law is not None:
-                _drop_from_table(table_key, table, law, changes)
+    for table_key, name in names_before.items():
+        law = laws().get(str(entry_at(document, f"{table_key}.law")[0]))
+        if law is not None and law.name != name:
+            _drop_inputs(document, table_key, law, changes)
     sensors, now = document.get("sensors"), _contact_numbers(document)
     if had != now and isinstance(sensors, dict):
         recorded = sensors.get("contacts")
@@ -485,41 +481,24 @@ def _contact_numbers(document: Mapping[str, Any]) -> range:
         return range(0)
 
 
-def _drop_from_table(
-    table_key: str, table: dict[str, Any], law: type[ContactLaw], changes: Mapping[str, Any]
-) -> list[str]:
-    """Remove inputs that a law does not know from a table, such as `ends.right_contact`.
-
-    Inputs among the changes are not removed. Return the keys of the others, each with a dot.
-    """
-    accepted = {"law", "pair", "materials", *(quantity.name for quantity in law.inputs)}
-    keys = {name: f"{table_key}.{name}." for name in table if name not in accepted}
-    dropped = {
-        name: key
-        for name, key in keys.items()
-        if not any(f"{where}.".startswith(key) for where in changes)
-    }
-    for name in dropped:
-        del table[name]
-    return [*dropped.values()]
-
-
 def _drop_inputs(
-    document: dict[str, Any], law: type[ContactLaw], changes: Mapping[str, Any]
+    document: dict[str, Any], table_key: str, law: type[ContactLaw], changes: Mapping[str, Any]
 ) -> None:
-    """Remove inputs of [contact] that a law does not know, unless they are among the changes.
+    """Remove inputs that a law does not know from its table, such as `contact`, and its pairs.
 
-    The tolerances of these inputs are removed too.
+    Inputs among the changes are not removed. The tolerances of the removed inputs are removed too.
     """
-    contact = document["contact"]
-    pairs = contact["pair"] if isinstance(contact.get("pair"), list) else []
-    tables = {"contact": contact} | {f"contact.pair.{i}": pair for i, pair in enumerate(pairs)}
-    dropped = [
-        key
-        for table_key, table in tables.items()
-        if isinstance(table, dict)
-        for key in _drop_from_table(table_key, table, law, changes)
-    ]
+    pairs, dropped = entry_at(document, f"{table_key}.pair")[0], []
+    pairs = pairs if isinstance(pairs, list) else []
+    tables = {table_key: entry_at(document, table_key)[0]}
+    tables |= {f"{table_key}.pair.{i}": pair for i, pair in enumerate(pairs)}
+    accepted = {"law", "pair", "materials", *(quantity.name for quantity in law.inputs)}
+    for above, table in tables.items():
+        for name in [*table] if isinstance(table, dict) else ():
+            key = f"{above}.{name}."
+            if name not in accepted and not any(f"{where}.".startswith(key) for where in changes):
+                del table[name]
+                dropped.append(key)
     pairs[:] = [pair for pair in pairs if not isinstance(pair, dict) or list(pair) != ["materials"]]
     of_pairs = [key.removesuffix(".") for key in dropped if key.startswith("contact.pair.")]
     if of_pairs:
@@ -716,7 +695,6 @@ def quantity_of(case: Table, key: str) -> Quantity:
     CaseError
         If the key does not exist, or its value is not a number.
     """
-    *way, last = key.split(".") if isinstance(key, str) else [""]
     if of_contact(key):
         quantity = law_input(case, key)
         if quantity.kind != "number":
@@ -724,35 +702,40 @@ def quantity_of(case: Table, key: str) -> Quantity:
                 f"{key}: the input is a {quantity.kind}. It must be a number. Choose another input."
             )
         return quantity
-    model = table_at(type(case), way, last)
-    if model is None or last not in model.model_fields or not way:
+    about = declared_at(case, key) if isinstance(key, str) else None
+    if about is None:
         raise CaseError(
             f"{brief(key)}: unknown key. It must be a key of the case with a number, such as "
             "striker.speed."
         )
-    about = declared(model, last)
-    unit = unit_of_drive(case, key) or about["unit"]
-    if unit is None or about["choices"]:
+    if about["unit"] is None or about["choices"]:
         raise CaseError(
             f"{key}: the value is {about['allowed']}. It must be a number. Choose another key."
         )
     limits = {
         name: getattr(bound, word)
-        for bound in model.model_fields[last].metadata
+        for bound in about["field"].metadata
         for word, name in (("gt", "above"), ("ge", "low"), ("lt", "below"), ("le", "high"))
         if getattr(bound, word, None) is not None
     }
-    return Quantity(last, unit, about["meaning"], **limits)
+    return Quantity(key.rpartition(".")[2], about["unit"], about["meaning"], **limits)
 
 
-def table_at(kind: type[Table], way: Iterable[str], name: str) -> type[BaseModel] | None:
-    """Return the model of the table that contains the key `name`, from the parts of its path."""
-    model: type[BaseModel] | None = kind
-    names = [word for word in way if not word.isdecimal()]
-    for word, following in zip(names, [*names, name][1:], strict=True):
+def declared_at(case: Table, key: str) -> dict[str, Any] | None:
+    """Return the declaration of a key of a case, and its `field`; None if there is no such key."""
+    *way, last = key.split(".")
+    names = [*(name for name in way if not name.isdecimal()), last]
+    model: type[BaseModel] | None = type(case)
+    for name, following in pairwise(names):
         fields = {} if model is None else model.model_fields
-        model = table_in(fields[word].annotation, following) if word in fields else None
-    return model
+        model = table_in(fields[name].annotation, following) if name in fields else None
+    if not way or model is None or last not in model.model_fields:
+        return None
+    about = declared(model, last)
+    table = entry_at(dict(case), ".".join(way))[0]
+    if last in OF_DRIVE and isinstance(table, DriveTable):
+        about["unit"] = "N" if table.drive == DRIVEN_FORCE else "m"
+    return about | {"field": model.model_fields[last]}
 
 
 def of_contact(key: Any) -> bool:
@@ -848,19 +831,8 @@ def about_key(case: Table, key: str) -> tuple[str, str]:
         with contextlib.suppress(CaseError):
             quantity = law_input(case, key)
             return quantity.unit, quantity.meaning
-    *way, name = key.split(".")
-    model = table_at(type(case), way, name)
-    if model is None or name not in model.model_fields or not way:
+    about = declared_at(case, key)
+    if about is None:
         return "", f"of the case: {key}"
-    about = declared(model, name)
-    unit = unit_of_drive(case, key) or about["unit"] or ""
-    return unit, about["meaning"].removesuffix(f" [{about['unit']}]")
-
-
-def unit_of_drive(case: Table, key: str) -> str:
-    """Return the unit of a key in the unit of its drive; empty for another key."""
-    way, _, last = key.rpartition(".")
-    table = entry_at(dict(case), way)[0]
-    if last not in OF_DRIVE or not isinstance(table, DriveTable):
-        return ""
-    return "N" if table.drive == DRIVEN_FORCE else "m"
+    unit = about["unit"] or ""
+    return unit, about["meaning"].removesuffix(f" [{unit}]")

@@ -294,16 +294,15 @@ def table_of_lists(table: DriveTable) -> Drive:
 def check_signal(where: str, table: DriveTable, time: TimeTable | None, problems: Problems) -> None:
     """Check that a signal starts and ends at rest, and that its table has a bounded size."""
     ramp, duration, ramp_key = table.ramp or 0.0, table.duration, f"{where}.ramp"
-    if table.band is not None and not (
-        len(table.band) == 2 and 0.0 < table.band[0] < table.band[1]
-    ):
-        problems.add(
-            f"{where}.band",
-            f"the band {' and '.join(f'{edge:g}' for edge in table.band[:3])} is not valid"
-            if table.band
-            else "the list is empty",
-            "A band has two edges above 0 [Hz], the lower edge first",
-        )
+    band = table.band or ()
+    problems.check(
+        table.band is None or (len(band) == 2 and 0.0 < band[0] < band[1]),
+        f"{where}.band",
+        f"the band {' and '.join(f'{edge:g}' for edge in band[:3])} is not valid"
+        if band
+        else "the list is empty",
+        "A band has two edges above 0 [Hz], the lower edge first",
+    )
     if table.ramp_from is not None:
         good = len(table.ramp_from) == 2 and all(map(math.isfinite, table.ramp_from))
         problems.check(
@@ -313,39 +312,35 @@ def check_signal(where: str, table: DriveTable, time: TimeTable | None, problems
             "It must be an amplitude and a frequency above 0, with a ramp and without a duration",
             "Write for example ramp_from = [1e-8, 5e3], and give the ramp [s]",
         )
-    if (
-        duration is not None
-        and ramp > 0.5 * duration
-        and problems.clear(ramp_key, f"{where}.duration")
-    ):
-        problems.add(
-            ramp_key,
-            f"{ramp:g} is out of range",
-            f"It must be at most half the duration, {0.5 * duration:g}, because the signal ramps "
-            "at both ends",
-            "Shorten the ramp, or lengthen the signal",
-        )
-    shifting = [ramp_key, *(f"{where}.{name}" for name in ("signal", "phase", "dc"))]
-    if (
-        table.drive == "displacement"
-        and not ramp
-        and (table.signal == "noise" or table.phase or table.dc)
-        and problems.clear(*shifting)
-    ):
-        problem = "missing, but needed because the displacement does not begin at 0"
-        fix = "Give the rise time [s] of the signal"
-        shifted = [f"the {name}" for name in ("phase", "dc") if getattr(table, name)]
-        fix += f", or remove {' and '.join(shifted)}" if shifted else ""
-        problems.add(ramp_key, problem, "It must be a number above 0", fix)
+    whole = math.inf if duration is None else duration
+    problems.check(
+        ramp <= 0.5 * whole or not problems.clear(ramp_key, f"{where}.duration"),
+        ramp_key,
+        f"{ramp:g} is out of range",
+        f"It must be at most half the duration, {0.5 * whole:g}, because the signal ramps at both "
+        "ends",
+        "Shorten the ramp, or lengthen the signal",
+    )
+    shifted = " and ".join(f"the {name}" for name in ("phase", "dc") if getattr(table, name))
+    problems.check(
+        table.drive != "displacement"
+        or bool(ramp)
+        or not (table.signal == "noise" or shifted)
+        or not problems.clear(ramp_key, *(f"{where}.{name}" for name in ("signal", "phase", "dc"))),
+        ramp_key,
+        "missing, but needed because the displacement does not begin at 0",
+        "It must be a number above 0",
+        "Give the rise time [s] of the signal" + (f", or remove {shifted}" if shifted else ""),
+    )
     if time is None or not problems.clear(where, "time.end"):
         return
-    if duration is not None and duration < time.end and not ramp and table.signal != "pulse":
-        problems.add(
-            ramp_key,
-            f"missing, but needed because the signal ends at {duration:g} s, before the run",
-            f"It must be a number above 0, or the duration {time.end:g} or more",
-            "Give a ramp [s], so that the signal ends at rest",
-        )
+    problems.check(
+        whole >= time.end or bool(ramp) or table.signal == "pulse",
+        ramp_key,
+        f"missing, but needed because the signal ends at {whole:g} s, before the run",
+        f"It must be a number above 0, or the duration {time.end:g} or more",
+        "Give a ramp [s], so that the signal ends at rest",
+    )
     # The coefficients of the cubics grow with the third power of the frequency of a knot.
     step, span = KNOTS_PER_PERIOD * bounding_frequency(table), signal_duration(table, time.end)
     size = max(abs(table.amplitude or table.rms or 0.0), abs((table.ramp_from or (0.0,))[0]))
@@ -366,14 +361,14 @@ def check_signal(where: str, table: DriveTable, time: TimeTable | None, problems
         )
     elif table.band is not None:
         first, last = spectral_lines(table, time.end)
-        if first > last:
-            problems.add(
-                f"{where}.band",
-                f"{table.band[0]:g} to {table.band[1]:g} Hz is too narrow",
-                f"The band must contain a multiple of {1.0 / span:.6g} Hz, the inverse of the "
-                "length of the signal",
-                "Widen the band, or lengthen the signal",
-            )
+        problems.check(
+            first <= last,
+            f"{where}.band",
+            f"{table.band[0]:g} to {table.band[1]:g} Hz is too narrow",
+            f"The band must contain a multiple of {1.0 / span:.6g} Hz, the inverse of the "
+            "length of the signal",
+            "Widen the band, or lengthen the signal",
+        )
 
 
 def check_drive(
@@ -390,10 +385,9 @@ def check_drive(
     force_ends = drive == "force" and value[-1] == 0.0
     at_rest = value.size > 1 and (value[-1] == value[-2] or force_ends)
     if not forward.all():
-        row = int(np.argmin(forward)) + 1
         problems.add(
             where,
-            f"the time in row {row + 1} is not later than the time before",
+            f"the time in row {int(np.argmin(forward)) + 2} is not later than the time before",
             "Times must increase from row to row",
             "Sort the rows, and remove duplicates",
         )
@@ -403,12 +397,11 @@ def check_drive(
         and not (time[0] <= 0.0 and (time[-1] >= time_table.end or at_rest))
     ):
         # The values are not quoted, because the table may come from any file.
-        problem = "the times begin after 0"
-        if time[0] <= 0.0:
-            problem = "the times end before the run, and the last value still changes"
         problems.add(
             where,
-            problem,
+            "the times end before the run, and the last value still changes"
+            if time[0] <= 0.0
+            else "the times begin after 0",
             "The table must start at 0 and reach the end of the run at "
             f"{time_table.end:g} s, or end at rest with two equal values",
             "Extend the table, or shorten the run",

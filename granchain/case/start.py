@@ -344,12 +344,11 @@ def read_initial(
     stated = {
         name: values for name in MOTION_COLUMNS if (values := getattr(table, name)) is not None
     }
-    text = ""
+    text: str | None = ""
     if table.file is not None and not stated and not state:
-        content = text_of_file("initial.file", table.file, folder, problems, state_of_file)
-        if content is None:
+        text = text_of_file("initial.file", table.file, folder, problems, state_of_file)
+        if text is None:
             return ""
-        text = content
         state = text if text.startswith(STATE_MARK) else ""
     if state or table.state is not None:
         problems.check(
@@ -363,37 +362,35 @@ def read_initial(
         names = {} if table.file is None else {"file": table.file}
         keys["initial"] = names | {"state": sha256_of(state)}
         return state if problems.clear("initial") else ""
-    if table.file is None and not stated and not resonator_motion:
-        problems.add(
-            "initial",
-            "file, velocity, and displacement are missing",
-            "Give at least one of them, or remove the table",
-        )
-        return ""
-    if table.file is not None and stated:
-        problems.add(
-            "initial",
-            f"file and {' and '.join(stated)} are both present",
-            "Only one of the two is allowed",
-            "Put all values in the file, or all values here",
-        )
+    if not problems.check(
+        table.file is not None or bool(stated or resonator_motion),
+        "initial",
+        "file, velocity, and displacement are missing",
+        "Give at least one of them, or remove the table",
+    ) or not problems.check(
+        table.file is None or not stated,
+        "initial",
+        f"file and {' and '.join(stated)} are both present",
+        "Only one of the two is allowed",
+        "Put all values in the file, or all values here",
+    ):
         return ""
     for name, numbers in stated.items():
         fix = "For some of the beads only, use a file with a column bead"
         check_length(f"initial.{name}", numbers, beads, "bead of the chain", fix, problems)
     if table.file is not None:
-        stated = initial_columns(brief(table.file), text, beads, problems)
+        stated = initial_columns(brief(table.file), text or "", beads, problems)
     for name in stated:
         twice = [
             key for key, segment in chain.keyed_segments() if getattr(segment, name) is not None
         ]
-        if twice:
-            problems.add(
-                f"initial.{name}",
-                f"{twice[0]}.{name} is also present",
-                "Only one of the two is allowed",
-                "Remove one",
-            )
+        problems.check(
+            not twice,
+            f"initial.{name}",
+            f"{''.join(twice[:1])}.{name} is also present",
+            "Only one of the two is allowed",
+            "Remove one",
+        )
     if table.file is not None:
         tables["initial"] = InitialTable(**stated, **resonator_motion)
         motion = stated | resonator_motion
@@ -441,9 +438,13 @@ def check_length(
     where: str, numbers: Sequence[float], length: int, each: str, fix: str, problems: Problems
 ) -> None:
     """Check that a list has the required number of values, such as one for each bead."""
-    if len(numbers) != length and problems.clear(where):
-        requirement = f"The list must have {length} numbers, one for each {each}"
-        problems.add(where, f"the list has {len(numbers)} numbers", requirement, fix)
+    problems.check(
+        len(numbers) == length or not problems.clear(where),
+        where,
+        f"the list has {len(numbers)} numbers",
+        f"The list must have {length} numbers, one for each {each}",
+        fix,
+    )
 
 
 def initial_columns(

@@ -27,15 +27,14 @@ from granchain.cli.options import (
     above_zero,
     app,
     compute_and_print,
+    computed,
     loaded_case,
     named_values,
-    save_figure,
-    wanted_files,
 )
 from granchain.cli.text import blocks_as_text, print_result
 from granchain.errors import CaseError, TraceError
 from granchain.markup import text_table
-from granchain.show.blocks import Block, number_text, time_text
+from granchain.show.blocks import number_text, time_text
 
 # Example for the message about an invalid range.
 EXAMPLE_RANGE = "restitution=0.05:0.99"
@@ -88,7 +87,9 @@ def compare(
 
     bounds = named_values("--tolerance", tolerances or (), "peak=0.05")
     band_tolerances = read_bands(band or ())
-    with wanted_files(figure, out, overwrite):
+
+    def compute() -> gc.Comparison:
+        """Compare the results of the files, which the law and, if necessary, the file label."""
         measured = gc.read_trace(trace)
         results = [gc.open(file, verify=not no_verify) for file in files]
         laws = [result.law for result in results]
@@ -96,7 +97,7 @@ def compare(
             law if laws.count(law) == 1 else f"{law} ({Path(file).stem})"
             for file, law in zip(files, laws, strict=True)
         ]
-        comparison = gc.compare(
+        return gc.compare(
             *results,
             trace=measured,
             labels=labels,
@@ -105,9 +106,8 @@ def compare(
             bands=band_tolerances or None,
             members=members,
         )
-        if out is not None:
-            comparison.save(out, overwrite)
-    save_figure(gc.figures.comparison, figure, overwrite, comparison)
+
+    comparison = computed(compute, (), out, overwrite, gc.figures.comparison, figure)
     print_result(
         "compare",
         {"files": files, "folder": trace, **comparison.as_dict(), "figure": figure, "out": out},
@@ -166,27 +166,15 @@ def bands(
     stated = read_bands(band or ()) or None
     compute_and_print(
         "bands",
-        case,
-        full_case,
+        {"case": case},
         lambda: gc.bands(full_case, stated, members, seed, sensitivity, threads=threads),
         gc.figures.sensitivities if sensitivity else gc.figures.band_traces,
-        study_tables,
         figure,
         out,
         overwrite,
         as_json,
+        [full_case.law],
     )
-
-
-def study_tables(study: Any) -> list[Block]:
-    """Return the tables of the results of bands; the file also contains their errors."""
-    from granchain.show.answer import grids
-    from granchain.store.answer import variables_of
-
-    names = ("nominal_peak", "nominal_arrival", "peak", "arrival", "first_order", "total_order")
-    variables = variables_of(study)
-    axes = {axis: variables[axis] for axis in ("sensor_bead", "quantile", "key")}
-    return grids(axes | {name: variables[name] for name in names if name in variables})
 
 
 @app.command(epilog="In Python: `gc.equivalent(case, to, laws)`.")
@@ -226,25 +214,21 @@ def equivalent(
     as_json: JsonOption = False,
 ) -> None:
     """Find the inputs with which other laws best approximate a law in a chain."""
-    from granchain.cli.fits import equivalence_tables
-
     full_case = loaded_case(case, changes, law_module)
     shared, individual = split_by_law(named_values("--free", free or (), EXAMPLE_RANGE, count=2))
     laws = read_laws(law)
     compute_and_print(
         "equivalent",
-        case,
-        full_case,
+        {"case": case},
         lambda: gc.equivalent(
             full_case, to, laws, shared | individual or None, measure, threads=threads
         ),
         gc.figures.fit,
-        equivalence_tables,
         figure,
         out,
         overwrite,
         as_json,
-        [to, *laws],
+        [full_case.law, to, *laws],
     )
 
 
@@ -308,25 +292,21 @@ def fit(
     The output lists values, errors, correlations, and the residuals at each sensor. If you name
     several laws, they are ranked.
     """
-    from granchain.cli.fits import fit_tables, fits_tables
-
     full_case = loaded_case(case, changes, law_module)
     common, keys_by_law = split_by_law(dict.fromkeys(free))
     laws: Any = with_free_keys(read_laws(law or ()), keys_by_law) or None
     compute_and_print(
         "fit",
-        case,
-        full_case,
+        {"case": case},
         lambda: gc.fit(
             full_case, trace, list(common), measure, laws=laws, cutoff=cutoff, threads=threads
         ),
         gc.figures.fit,
-        fits_tables if laws else fit_tables,
         figure,
         out,
         overwrite,
         as_json,
-        laws or (),
+        [full_case.law, *(laws or ())],
     )
 
 

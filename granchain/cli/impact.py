@@ -9,7 +9,7 @@ import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, partial
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -28,7 +28,7 @@ from granchain.cli.options import (
     wanted_files,
 )
 from granchain.cli.text import paragraph, print_result
-from granchain.errors import LawError
+from granchain.errors import LawError, RunError
 from granchain.markup import text_table
 from granchain.show.blocks import number_text
 
@@ -87,7 +87,7 @@ def impact(
     from granchain.keys import Problems
     from granchain.store.answer import plain_answer
 
-    with wanted_files(figure, out, overwrite):
+    with wanted_files(out, overwrite, figure):
         problems = Problems()
         laws = chosen_laws(name.strip() for argument in law for name in argument.split(","))
         document: dict[str, Any] = {}
@@ -96,12 +96,12 @@ def impact(
         source, pair, changed, plate = read_pair(document, numbers, problems)
         inputs = read_inputs(laws, document, numbers, problems)
         problems.close()
-        rows = collisions(laws, inputs, pair, plate, numbers)
+        outcomes = collisions(laws, inputs, pair, plate, numbers)
         wanted = as_json or out is not None or figure is not None
-        answer = answer_of(rows, numbers, pair, plate is not None) if wanted else None
+        answer = answer_of(outcomes, inputs, numbers, pair, plate is not None) if wanted else None
         if out is not None:
             gc.save(answer, out, overwrite=overwrite)
-        save_figure(partial(draw_impacts, rows, answer), figure, overwrite)
+        save_figure(partial(draw_impacts, outcomes, answer), figure, overwrite)
     files = {"figure": figure, "out": out}
     facts = {**plain_answer(answer), **files} if as_json else files
 
@@ -113,9 +113,10 @@ def impact(
             bodies,
             *(inputs_text(name, law_inputs, numbers) for name, law_inputs in inputs.items()),
         ]
-        return "\n".join([*map(paragraph, lines), impact_table(rows, numbers)])
+        return "\n".join([*map(paragraph, lines), impact_table(outcomes, [*inputs], numbers)])
 
-    print_result("impact", facts, as_json, text, [row.problem for row in rows if row.problem])
+    problems_of_impacts = [str(each) for each in outcomes if isinstance(each, RunError)]
+    print_result("impact", facts, as_json, text, problems_of_impacts)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -395,23 +396,6 @@ def read_inputs(
 # Results
 
 
-class ImpactRow(NamedTuple):
-    """One impact.
-
-    `restitution` is the effective one: 0 if the bodies stick, nan if the impact did not end.
-    `text` is its text for a table, and `varied` has the values of the varied keys.
-    """
-
-    law: str
-    inputs: dict[str, Any]
-    speed: float
-    varied: tuple[float, ...]
-    result: gc.ImpactResult | None
-    restitution: float
-    text: str
-    problem: str = ""
-
-
 def several_values(numbers: Mapping[str, Sequence[float]]) -> list[str]:
     """Return the keys with several values."""
     return [key for key, values in numbers.items() if len(values) > 1]
@@ -423,41 +407,35 @@ def collisions(
     pair: gc.Pair,
     plate: Mapping[str, Any] | None,
     numbers: Mapping[str, Sequence[float]],
-) -> list[ImpactRow]:
-    """Compute all impacts, law by law.
+) -> list[Any]:
+    """Compute all impacts, law by law, the last key fastest.
 
-    If there are several, an impact that does not end is a row with a problem.
+    If there are several, one that does not end is its error.
     """
     from granchain.certificates.measure import REFINED
     from granchain.studies.collisions import plate_of
     from granchain.two_body import NeverOpens, NotEnded
 
-    sweep = list(itertools.product(laws, itertools.product(*numbers.values())))
-    rows = []
-    for law, values in sweep:
-        varied = dict(zip(numbers, values, strict=True))
-        speed, struck = varied.pop("speed"), plate_of(plate, varied.pop("plate.thickness", None))
-        law_inputs = dict(inputs[law.name]) | varied
-        result: gc.ImpactResult | None = None
+    combinations = list(itertools.product(laws, itertools.product(*numbers.values())))
+    outcomes: list[Any] = []
+    for law, values in combinations:
+        stated = {**inputs[law.name], **dict(zip(numbers, values, strict=True))}
+        struck = plate_of(plate, stated.pop("plate.thickness", None))
         try:
             with naming_the_law(law):
-                result = gc.impact(
-                    law=law, pair=pair, speed=speed, refine=REFINED, plate=struck, **law_inputs
+                outcomes.append(
+                    gc.impact(law=law, pair=pair, refine=REFINED, plate=struck, **stated)
                 )
-            end = (result.restitution, f"{result.restitution:.6f}", "")
         except (NeverOpens, NotEnded) as error:
-            if len(sweep) == 1:
+            if len(combinations) == 1:
                 raise
-            opens = isinstance(error, NotEnded)
-            end = (math.nan if opens else 0.0, "not ended" if opens else "never opens", str(error))
-        several = dict(zip(numbers, values, strict=True))
-        along = tuple(several[key] for key in several_values(numbers))
-        rows.append(ImpactRow(law.name, law_inputs, speed, along, result, *end))
-    return rows
+            outcomes.append(error)
+    return outcomes
 
 
 def answer_of(
-    rows: Sequence[ImpactRow],
+    outcomes: Sequence[Any],
+    inputs: Mapping[str, Mapping[str, Any]],
     numbers: Mapping[str, Sequence[float]],
     pair: gc.Pair,
     on_plate: bool,
@@ -467,46 +445,41 @@ def answer_of(
 
     from granchain.studies.collisions import dataset_of_impacts
 
-    if len(rows) == 1:
-        return rows[0].result
-    names = list(dict.fromkeys(row.law for row in rows))
+    if len(outcomes) == 1:
+        return outcomes[0]
     values = {key: np.array(numbers[key]) for key in several_values(numbers)}
-    outcomes = [row.problem if row.result is None else row.result for row in rows]
-    stated = {
-        row.law: {
-            key: value
-            for key, value in {**row.inputs, "speed": row.speed}.items()
-            if key not in values
-        }
-        for row in rows
-    }
-    return dataset_of_impacts(names, values, outcomes, pair, on_plate, stated)
+    single = {key: column[0] for key, column in numbers.items() if key not in values}
+    single.pop("plate.thickness", None)
+    stated = {law: {**of_law, **single} for law, of_law in inputs.items()}
+    impacts = [str(each) if isinstance(each, RunError) else each for each in outcomes]
+    return dataset_of_impacts([*inputs], values, impacts, pair, on_plate, stated)
 
 
-def draw_impacts(rows: Sequence[ImpactRow], answer: Any) -> Any:
+def draw_impacts(outcomes: Sequence[Any], answer: Any) -> Any:
     """Plot the restitutions of varied speeds or inputs, otherwise the loops of the impacts."""
     from granchain.figures.catalogue import figures_of
 
-    curves = figures_of(answer) if any(row.varied for row in rows) else {}
-    results = [row.result for row in rows if row.result is not None]
+    curves = {} if set(getattr(answer, "dims", ("law",))) == {"law"} else figures_of(answer)
+    results = [each for each in outcomes if not isinstance(each, RunError)]
     return next(iter(curves.values()), partial(gc.figures.impact_loops, *results))()
 
 
-def impact_table(rows: Sequence[ImpactRow], numbers: Mapping[str, Sequence[float]]) -> str:
+def impact_table(
+    outcomes: Sequence[Any], names: Sequence[str], numbers: Mapping[str, Sequence[float]]
+) -> str:
     """Return a table with a column per law: all results, or the restitutions of a sweep."""
     from granchain.studies.collisions import VARIED
     from granchain.two_body import IMPACT_SCALARS, OF_PLATE
 
-    names = list(dict.fromkeys(row.law for row in rows))
     keys = several_values(numbers)
     if not keys:
         numbers_of_each = (
             (
                 name if label.unit == "1" else f"{name} [{label.unit}]",
-                *(number_text(getattr(row.result, name, None)) for row in rows),
+                *(number_text(getattr(outcome, name, None)) for outcome in outcomes),
             )
             for name, label in (IMPACT_SCALARS | OF_PLATE).items()
-            if name in getattr(rows[0].result, "variables", ())
+            if name in getattr(outcomes[0], "variables", ())
         )
         return text_table([("", *names), *numbers_of_each], "<" + ">" * len(names))
     units = {q.name: q.unit for name in names for q in gc.laws()[name].inputs}
@@ -517,12 +490,24 @@ def impact_table(rows: Sequence[ImpactRow], numbers: Mapping[str, Sequence[float
         else key + f" [{units[key]}]" * (units[key] != "1")
         for key in keys
     ]
-    count = len(rows) // len(names)
+    varied = list(itertools.product(*(numbers[key] for key in keys)))
     lines = (
-        (*(f"{value:g}" for value in row.varied), *(other.text for other in rows[k::count]))
-        for k, row in enumerate(rows[:count])
+        (
+            *(f"{value:g}" for value in values),
+            *map(restitution_text, outcomes[k :: len(varied)]),
+        )
+        for k, values in enumerate(varied)
     )
     return text_table([(*first, *names), *lines], "<" * len(keys) + ">" * len(names))
+
+
+def restitution_text(outcome: Any) -> str:
+    """Return the effective restitution of an impact, or why there is none."""
+    from granchain.two_body import NotEnded
+
+    if isinstance(outcome, RunError):
+        return "not ended" if isinstance(outcome, NotEnded) else "never opens"
+    return f"{outcome.restitution:.6f}"
 
 
 def values_of_pair(pair: gc.Pair) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -18,10 +17,10 @@ from granchain.cli.options import (
     OverwriteOption,
     app,
     chosen_laws,
-    claimed,
     known_name,
     load_laws,
     naming_the_law,
+    wanted_files,
 )
 from granchain.cli.text import (
     blocks_as_text,
@@ -71,8 +70,9 @@ def laws(
         print_result("laws", facts, as_json, short_list)
         return
     chosen = chosen_laws(gc.laws() if name is None else [name])
-    with claimed(out, overwrite):
-        certificates = certificates_of(chosen)
+    with wanted_files(out, overwrite):
+        with naming_the_law(*chosen):
+            certificates = [gc.certificate(law) for law in chosen]
         if out is not None:
             certificates[0].save(out, overwrite)
     if as_json:
@@ -92,15 +92,6 @@ def laws(
     if problems:
         notify("\n".join(problems))
         raise typer.Exit(MISSED)
-
-
-def certificates_of(chosen: Iterable[type[gc.ContactLaw]]) -> list[gc.Certificate]:
-    """Compute the verification reports, in the order of the laws."""
-    certificates = []
-    for law in chosen:
-        with naming_the_law(law):
-            certificates.append(gc.certificate(law))
-    return certificates
 
 
 def short_list() -> str:

@@ -7,15 +7,15 @@ import contextlib
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from traceback import walk_tb
 from typing import Annotated, Any
 
 import typer
 
 import granchain as gc
-from granchain.cli.text import blocks_as_text, print_result, print_text
+from granchain.cli.text import answer_as_text, print_result, print_text
 from granchain.errors import CaseError, GranchainError, LawError, suggestion
-from granchain.show.blocks import Block
 
 DONE, BUG, WRONG_INPUT, RUN_FAILED, FILE_OR_DISK, MISSED = 0, 1, 2, 3, 4, 5
 
@@ -225,65 +225,70 @@ def named_values(option: str, items: Iterable[str], example: str, count: int = 1
 
 
 @contextlib.contextmanager
-def claimed(out: str | None, overwrite: bool) -> Iterator[None]:
-    """Check, before anything is computed, that an answer can be written, and lock its file."""
-    from granchain.store import claim
-    from granchain.store.files import file_ending
-
-    if out is None:
-        yield
-        return
-    file_ending(out, (".h5",))
-    with claim(out, overwrite):
-        yield
-
-
-@contextlib.contextmanager
-def wanted_files(figure: str | None, out: str | None, overwrite: bool) -> Iterator[None]:
-    """Check, before anything is computed, that a figure and the file of an answer can be written.
+def wanted_files(out: str | None, overwrite: bool, figure: str | None = None) -> Iterator[None]:
+    """Check, before anything is computed, that an answer and a figure can be written.
 
     The file of the answer is locked in this context. Its name must end in .h5.
     """
-    from granchain.store.files import check_new
+    from granchain.store import claim
+    from granchain.store.files import check_new, file_ending
 
     if figure is not None:
         from granchain.figures.style import FORMATS
 
         check_new(figure, FORMATS, overwrite)
-    with claimed(out, overwrite):
+    if out is not None:
+        file_ending(out, (".h5",))
+    with contextlib.nullcontext() if out is None else claim(out, overwrite):
         yield
+
+
+def computed(
+    compute: Callable[[], Any],
+    laws: Iterable[Any],
+    out: str | None,
+    overwrite: bool,
+    draw: Callable[..., Any] | None = None,
+    figure: str | None = None,
+    title: bool = True,
+) -> Any:
+    """Compute an answer, and write its file and its figure, if they are requested.
+
+    If the code of a user's contact law fails, the message names it. An entry of `laws` is a name,
+    or a table with a law and its inputs.
+    """
+    names = (str(entry.get("law") if isinstance(entry, dict) else entry) for entry in laws)
+    with wanted_files(out, overwrite, figure):
+        with naming_the_law(*names):
+            answer = compute()
+        if out is not None:
+            gc.save(answer, out, overwrite=overwrite)
+        if draw is not None:
+            save_figure(draw, figure, overwrite, answer, title=title)
+    return answer
 
 
 def compute_and_print(
     command: str,
-    name: str,
-    case: gc.Case,
+    subject: dict[str, str],
     compute: Callable[[], Any],
     draw: Callable[..., Any],
-    tables: Callable[[Any], Iterable[Block]],
     figure: str | None,
     out: str | None,
     overwrite: bool,
     as_json: bool,
     laws: Iterable[Any] = (),
+    title: bool = True,
 ) -> None:
-    """Compute a result of a case, and print it.
+    """Compute an answer, write its files as in `computed`, and print it.
 
-    The figure and the file of the answer are checked before and written after the computation, if
-    requested. If the code of a user's contact law fails, of the case or one of `laws`, the message
-    names it. An entry of `laws` is a name, or a table with a law and its inputs.
+    `subject` contains the case or the file for JSON.
     """
     from granchain.store.answer import plain_answer
 
-    with wanted_files(figure, out, overwrite):
-        names = (str(entry.get("law") if isinstance(entry, dict) else entry) for entry in laws)
-        with naming_the_law(case.law, *(name for name in names if name in gc.laws())):
-            answer = compute()
-        if out is not None:
-            gc.save(answer, out, overwrite=overwrite)
-        save_figure(draw, figure, overwrite, answer)
-    facts = {"case": name, **plain_answer(answer), "figure": figure, "out": out}
-    print_result(command, facts, as_json, lambda: blocks_as_text(tables(answer)), facts["messages"])
+    answer = computed(compute, laws, out, overwrite, draw, figure, title)
+    facts = {**subject, **plain_answer(answer), "figure": figure, "out": out}
+    print_result(command, facts, as_json, partial(answer_as_text, answer), facts["messages"])
 
 
 def save_figure(
@@ -338,7 +343,10 @@ def naming_the_law(*laws: str | type[gc.ContactLaw]) -> Iterator[None]:
     except (GranchainError, MemoryError, OSError):
         raise
     except BaseException as error:
-        files = {law: file for law in map(law_named, names) if (file := file_of(law)) is not None}
+        known = [
+            law_named(name) for name in names if not isinstance(name, str) or name in gc.laws()
+        ]
+        files = {law: file for law in known if (file := file_of(law)) is not None}
         if not files or from_outside(error):
             raise
         called = [frame.f_code.co_qualname for frame, _ in walk_tb(error.__traceback__)]

@@ -4,12 +4,11 @@ whose bands a spectrum is compared with, and `modes`."""
 from __future__ import annotations
 
 import inspect
-import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -32,14 +31,9 @@ from granchain.cli.options import (
     load_laws,
     loaded_case,
     save_figure,
-    wanted_files,
 )
-from granchain.cli.text import notify, print_result, print_text
+from granchain.cli.text import notify, print_text
 from granchain.errors import CaseError, FileError, GranchainError
-from granchain.markup import Grid, text_table
-
-if TYPE_CHECKING:
-    from granchain.show.blocks import Paragraph
 
 # Largest number of files listed in the name of their common figure.
 MOST_NAMES_OF_A_FIGURE = 3
@@ -394,30 +388,20 @@ def first_and_last(text: str) -> tuple[int, int]:
 
 @app.command(epilog="In Python: `gc.spectrum(result)`.")
 def spectrum(
-    files: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="FILE...",
-            help="Result file of a run. Several files, such as both directions of a chain, are "
-            "plotted together.",
-        ),
-    ],
+    file: FileArgument,
     source: Annotated[
-        list[str] | None,
+        str | None,
         typer.Option(
             "--from",
             metavar="BEAD|END",
             help="Source: a sensor bead, or left or right for a driven end. Default: the driven "
-            "end. For several files, one value for all, or one for each.",
+            "end. A driven end includes the drive and the first contacts.",
         ),
     ] = None,
     sensor: Annotated[
-        list[int] | None,
+        int | None,
         typer.Option(
-            "--to",
-            metavar="BEAD",
-            min=0,
-            help="Sensor bead, for all files or for each. Default: the bead at the far end.",
+            "--to", metavar="BEAD", min=0, help="Sensor bead. Default: the bead at the far end."
         ),
     ] = None,
     segments: Annotated[
@@ -443,85 +427,18 @@ def spectrum(
     wavenumber.
     """
     load_laws(law_module)
-
-    starts = [
-        int(text) if text and text.isdecimal() and len(text) < 10 else text
-        for text in per_file(source, files, "--from")
-    ]
-    stops = per_file(sensor, files, "--to")
-    if out is not None and len(files) > 1:
-        raise CaseError(
-            f"--out: the spectra of {len(files)} files cannot be written to one file. Only one "
-            "input file is possible. Write the spectrum of each file separately."
-        )
-    spectra = []
-    with wanted_files(figure, out, overwrite):
-        for file, start, stop in zip(files, starts, stops, strict=True):
-            result = gc.open(file, verify=not no_verify)
-            spectra.append(gc.spectrum(result, start, stop, segments=segments))
-            if out is not None:
-                spectra[0].save(out, overwrite)
-        save_figure(gc.figures.spectrum, figure, overwrite, *spectra, title=not no_title)
-    facts_of_files = [
-        {"file": file, **answer.as_dict()} for file, answer in zip(files, spectra, strict=True)
-    ]
-    facts = {
-        **(facts_of_files[0] if len(files) == 1 else {"files": facts_of_files}),
-        "figure": figure,
-        "out": out,
-    }
-    messages = dict.fromkeys(message for answer in spectra for message in answer.messages)
-    print_result(
-        "spectrum", facts, as_json, lambda: "\n".join(map(spectrum_text, spectra)), messages
+    start = int(source) if source and source.isdecimal() and len(source) < 10 else source
+    compute_and_print(
+        "spectrum",
+        {"file": file},
+        lambda: gc.spectrum(gc.open(file, verify=not no_verify), start, sensor, segments=segments),
+        gc.figures.spectrum,
+        figure,
+        out,
+        overwrite,
+        as_json,
+        title=not no_title,
     )
-
-
-def per_file(stated: list[Any] | None, files: Sequence[str], option: str) -> list[Any]:
-    """Return a value of an option for each file; one value is for all, and None the default."""
-    values = stated or [None]
-    if len(values) not in (1, len(files)):
-        raise CaseError(
-            f"{option}: {len(values)} values for {len(files)} files. One value for all files, "
-            "or one value per file, is required."
-        )
-    return values if len(values) == len(files) else values * len(files)
-
-
-def spectrum_text(spectrum: gc.Spectrum) -> str:
-    """Describe a spectrum, with measured and predicted band edges in a table."""
-    grid = spectrum_table(spectrum)
-    table = [text_table([grid.columns, *grid.rows], grid.alignment)] if grid.rows else []
-    return "\n".join([*spectrum_lines(spectrum), *table])
-
-
-def spectrum_lines(spectrum: gc.Spectrum) -> list[str]:
-    """Describe source, sensor, and resolution, and the contribution of a driven end."""
-    lines = [
-        f"{spectrum.source} to {spectrum.sensor}: {len(spectrum.frequency)} frequencies up to "
-        f"{float(spectrum.frequency[-1]):.6g} Hz, resolution {spectrum.resolution:.4g} Hz"
-    ]
-    if spectrum.source.endswith(" drive"):
-        lines.append(
-            f"The source is the {spectrum.source}, so the transmission includes the drive and "
-            "the first contacts. For the chain alone, use --from BEAD."
-        )
-    return lines
-
-
-def spectrum_table(spectrum: gc.Spectrum) -> Grid:
-    """Return every measured edge, or why it is missing, with the edge of the dispersion."""
-    from granchain.show.blocks import number_text
-
-    columns = ("band", "edge", "measured [Hz]", "+- [Hz]", "predicted [Hz]", "error [%]", "note")
-    rows = []
-    for i, band in enumerate(spectrum.band_edges.tolist()):
-        for j, name in enumerate(spectrum.edge):
-            predicted = float(spectrum.predicted_band_edges[i, j])
-            off = 100.0 * (band[j] / predicted - 1.0) if predicted > 0.0 else math.nan
-            edge = number_text(band[j], ".6g"), number_text(spectrum.band_edge_errors[i, j], ".2g")
-            cells = (number_text(predicted, ".6g"), number_text(off, "+.2f"))
-            rows.append((str(i + 1), name, *edge, *cells, spectrum.band_edge_reasons[i, j]))
-    return Grid(columns, tuple(rows), "Passband edges", "><>>>><")
 
 
 @app.command(epilog="In Python: `gc.dispersion(case)`.")
@@ -542,31 +459,14 @@ def dispersion(
     full_case = loaded_case(case, changes, law_module)
     compute_and_print(
         "dispersion",
-        case,
-        full_case,
+        {"case": case},
         lambda: gc.dispersion(full_case),
         gc.figures.dispersion_curves,
-        dispersion_tables,
         figure,
         out,
         overwrite,
         as_json,
-    )
-
-
-def dispersion_tables(dispersion: gc.Dispersion) -> tuple[Grid, Paragraph]:
-    """Return bands and gaps as a table, and the speed of long waves as text."""
-    from granchain.show.blocks import Paragraph, number_grid
-
-    kinds = (("band", dispersion.band_edges), ("gap", dispersion.gaps))
-    rows = [(kind, f"{low:.6g}", f"{high:.6g}") for kind, ends in kinds for low, high in ends]
-    count = len(dispersion.masses)
-    return (
-        number_grid(("", "from [Hz]", "to [Hz]"), rows, "Passbands and band gaps", text_columns=1),
-        Paragraph(
-            f"unit cell of {count} bead{'s' * (count > 1)}, length {dispersion.length:.6g} m; "
-            f"long-wave speed {dispersion.long_wave_speed * dispersion.length:.6g} m/s"
-        ),
+        [full_case.law],
     )
 
 
@@ -593,29 +493,15 @@ def modes(
     cell_case = None if cell is None else gc.load_case(cell)
     compute_and_print(
         "modes",
-        case,
-        full_case,
+        {"case": case},
         lambda: gc.modes(full_case, cell=cell_case),
         gc.figures.mode_shapes,
-        lambda modes: [modes_table(modes)],
         figure,
         out,
         overwrite,
         as_json,
+        [full_case.law],
     )
-
-
-def modes_table(modes: gc.Modes) -> Grid:
-    """Return a row for each mode."""
-    gap = () if modes.in_gap is None else ("in a gap",)
-    columns = ("mode", "frequency [Hz]", "damping [1/s]", "participating beads", *gap)
-    rows = []
-    for i, frequency in enumerate(modes.frequencies.tolist()):
-        within = () if modes.in_gap is None else ("yes" if modes.in_gap[i] else "-",)
-        rate = f"{modes.damping[i]:.5g}{' overdamped' if modes.overdamped[i] else ''}"
-        row = (str(i + 1), f"{frequency:.7g}", rate, f"{modes.participation[i]:.4g}", *within)
-        rows.append(row)
-    return Grid(columns, tuple(rows), "", ">>>><"[: len(columns)])
 
 
 @app.command(epilog="In Python: `gc.report(files)`.")

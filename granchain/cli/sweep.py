@@ -27,14 +27,14 @@ from granchain.cli.options import (
     SetOption,
     ThreadsOption,
     app,
-    claimed,
+    computed,
     load_laws,
     loaded_case,
     named_values,
     naming_the_law,
 )
 from granchain.cli.run import Progress, check_resume
-from granchain.cli.text import notify, paragraph, print_result
+from granchain.cli.text import answer_as_text, notify, paragraph, print_result
 from granchain.markup import text_table
 from granchain.show.blocks import number_text
 from granchain.status import STATUS_OF_LABEL, Status
@@ -212,11 +212,12 @@ def verify(
     the law.
     """
     full_case = loaded_case(case, changes, law_module)
-    with claimed(out, overwrite):
-        with naming_the_law(full_case.law):
-            verification = gc.verify(full_case, 1e-3 if tolerance is None else tolerance)
-        if out is not None:
-            verification.save(out, overwrite)
+    verification = computed(
+        lambda: gc.verify(full_case, 1e-3 if tolerance is None else tolerance),
+        [full_case.law],
+        out,
+        overwrite,
+    )
     stated = {"tolerance_stated": tolerance is not None, "out": out}
     facts = {"case": case, **verification.as_dict(), **stated}
     print_result("verify", facts, as_json, lambda: verification_text(verification))
@@ -391,42 +392,27 @@ def optimize(
         check_target(write_case, overwrite)
     start = loaded_case(case, changes, law_module)
     limits = named_values("--subject-to", subject_to or (), "peak:5=0:40", count=2)
-    with claimed(out, overwrite):
-        with naming_the_law(start.law):
-            optimum = gc.optimize(
-                start,
-                value_to_optimize(minimize),
-                named_values("--over", over, "chain.radius_factor=0.7:1.3", count=2),
-                [(value_to_optimize(value_name), *bounds) for value_name, bounds in limits.items()],
-                generations=generations,
-                seed=seed,
-                threads=threads,
-            )
-        if out is not None:
-            optimum.save(out, overwrite)
+    optimum = computed(
+        lambda: gc.optimize(
+            start,
+            value_to_optimize(minimize),
+            named_values("--over", over, "chain.radius_factor=0.7:1.3", count=2),
+            [(value_to_optimize(value_name), *bounds) for value_name, bounds in limits.items()],
+            generations=generations,
+            seed=seed,
+            threads=threads,
+        ),
+        [start.law],
+        out,
+        overwrite,
+    )
     if write_case is not None:
         optimum.case.save(write_case, overwrite)
     facts = {"case": case, **optimum.as_dict(), "out": out}
-    text = partial(optimum_text, optimum)
-    print_result("optimize", facts, as_json, text, optimum.messages)
+    print_result("optimize", facts, as_json, partial(answer_as_text, optimum), optimum.messages)
 
 
 def value_to_optimize(text: str) -> Any:
     """Return a value to optimize from its name: "peak:5" is the peak of bead 5."""
     name, _, bead = text.partition(":")
     return (name, int(bead)) if bead.isdecimal() else text
-
-
-def optimum_text(optimum: gc.Optimum) -> str:
-    """Return the best design as a table."""
-    rows = [
-        ("minimum", f"{optimum.value:.6g}"),
-        ("initial case", f"{optimum.start:.6g}"),
-        *zip(optimum.subject_to, (f"{value:.6g}" for value in optimum.limited), strict=True),
-    ]
-    for key, values in optimum.values.items():
-        if isinstance(values, float):
-            rows.append((key, f"{values:.6g}"))
-        else:
-            rows += [(f"{key}.{i}", f"{value:.6g}") for i, value in enumerate(values)]
-    return text_table(rows, "<>")

@@ -126,6 +126,20 @@ def blocks_as_text(blocks: Iterable[Block]) -> str:
     return "\n\n".join(paragraphs)
 
 
+def answer_as_text(answer: Any) -> str:
+    """Format the conclusion of an answer or a study, and the tables of its labels."""
+    from granchain.show.answer import grids
+    from granchain.show.blocks import Paragraph
+    from granchain.store.answer import variables_of
+
+    if hasattr(answer, "data_vars"):
+        return blocks_as_text(grids(variables_of(answer)))
+    sentences = [getattr(answer, "conclusion", "")]
+    if about := getattr(answer, "about", None):
+        sentences.append(f"{answer.title}: {about.kind_text}.")
+    return blocks_as_text([*map(Paragraph, filter(None, sentences)), *grids(answer.variables)])
+
+
 def paragraph(text: str, width: int = TEXT_WIDTH) -> str:
     """Wrap text to lines of at most `width` characters, without breaking words."""
     return textwrap.fill(clean(text), width, break_long_words=False, break_on_hyphens=False)

@@ -97,9 +97,9 @@ class Ranking(Answer, Generic[_Entry]):
 
     @property
     def conclusion(self) -> str:
-        """Answer of fits in one sentence; empty for equivalents."""
+        """Answer in one sentence: the best law, and the laws that are as good."""
         if "describes" not in self.variables:
-            return ""
+            return self._best_equivalent()
         best: Any = self[0]
         verbs = [
             ("describe{s} it equally well" if rank == 1 else "describe{s} it with a larger AIC")
@@ -115,6 +115,25 @@ class Ranking(Answer, Generic[_Entry]):
             listed = " and ".join(filter(None, [", ".join(laws[:-1]), laws[-1]]))
             single = len(laws) == 1
             clauses.append(f"{listed} {verb.format(s='s' * single, es='es' * single)}")
+        return "; ".join(clauses) + "."
+
+    def _best_equivalent(self) -> str:
+        """Return the best approximation, and the laws with equal residuals, in one sentence."""
+        names, ranks = self["law"].tolist(), self.rank.tolist()
+        ties = [
+            [law for law, rank in zip(names, ranks, strict=True) if rank == tied]
+            for tied in dict.fromkeys(ranks)
+        ]
+        clauses = [
+            f"Of these laws, {names[0]} approximates {self.to} best, with a residual of "
+            f"{100.0 * self.residual[0]:.3g} % at {len(self.sensor_bead)} sensors",
+            *(
+                f"{', '.join(tied)} have the same residual, because they give the same results in "
+                "this chain with these inputs"
+                for tied in ties
+                if len(tied) > 1
+            ),
+        ]
         return "; ".join(clauses) + "."
 
     @property

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from granchain.case import Case
-from granchain.case.document import flattened, quantity_of, table_at, toml_value
+from granchain.case.document import declared_at, flattened, quantity_of, toml_value
 from granchain.contact import laws
 from granchain.contact.law import Quantity
 from granchain.errors import CaseError
-from granchain.keys import declared
 
 # A slider covers the values from half the present one to twice it in as many steps (our choice):
 # each is a hundredth of the present value.
@@ -73,10 +72,9 @@ def parameters_of(case: Case) -> list[Parameter]:
 
 def parameter_at(case: Case, key: str) -> Quantity:
     """Return unit, meaning, and limits of a number of a case, also of a whole number."""
-    *tables, last = key.split(".")
-    model = table_at(Case, tables, last)
-    if model is not None and model.model_fields[last].annotation in (int, int | None):
-        return Quantity(last, "1", declared(model, last)["meaning"], low=1.0)
+    about = declared_at(case, key)
+    if about is not None and about["field"].annotation in (int, int | None):
+        return Quantity(key.rpartition(".")[2], "1", about["meaning"], low=1.0)
     return quantity_of(case, key)
 
 

@@ -30,10 +30,15 @@ def cell_text(value: Any) -> str:
     return str(value)
 
 
-def column_heading(name: str, variable: Variable | Unread) -> str:
-    """Return the heading of a column."""
+def heading_text(name: str) -> str:
+    """Return the name of a variable with spaces; the key of a case stays as it is written."""
+    return name if "." in name else name.replace("_", " ")
+
+
+def column_heading(name: str, variable: Variable | Unread, label: str = "") -> str:
+    """Return the heading of a column, or of the column of one label of an axis."""
     unit = "" if variable.unit in ("", "1") else f" [{variable.unit}]"
-    return f"{name.replace('_', ' ')}{unit}"
+    return f"{' '.join(filter(None, (heading_text(name), label)))}{unit}"
 
 
 def value_tables(
@@ -41,7 +46,7 @@ def value_tables(
 ) -> Iterator[Grid]:
     """Yield the tables of variables: the single values, and the columns along each axis."""
     single = [
-        (name.replace("_", " "), cell_text(v.data.item()), "" if v.unit == "1" else v.unit)
+        (heading_text(name), cell_text(v.data.item()), "" if v.unit == "1" else v.unit)
         for name, v in variables.items()
         if not v.dims
     ]
@@ -108,7 +113,7 @@ def _columns_of(name: str, variables: Mapping[str, Variable]) -> Iterator[Column
         if data.shape[1] > MOST_INNER or inner not in variables:
             return
         for label, values in zip(variables[inner].data.tolist(), data.T, strict=True):
-            heading = column_heading(f"{name} {cell_text(label)}", v)
+            heading = column_heading(name, v, cell_text(label))
             yield Column(rows, heading, list(map(cell_text, values.tolist())))
 
 
