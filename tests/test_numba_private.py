@@ -19,7 +19,7 @@ from granchain.contact import elementary
 from granchain.contact.law_record import LawRecord
 from granchain.engine import fields, setup
 from granchain.jit import compile as jit_compile
-from granchain.jit.accessors import ByAddress, by_address, gatherer, rows_from, store_rows
+from granchain.jit.accessors import ByAddress, by_address, gatherer, replaced, rows_from, store_rows
 from granchain.jit.compile import VECTOR, compiled, frozen, rows, shared
 
 # Names that Numba's manual does not document, outside numba, numba.extending, numba.types, and
@@ -84,14 +84,15 @@ def test_the_sweep_of_hertz_takes_its_roots_in_whole_vectors():
 
 
 @pytest.mark.plain
-def test_rows_are_compiled_in_vectors_gathered_and_written(jit):
+def test_rows_are_compiled_in_vectors_gathered_replaced_and_written(jit):
     gather, store = gatherer(2), store_rows
+    put, same = replaced(2, (1,)), replaced(2, (-1,))
 
     @rows
     def double(table, row, n):
         for k in range(n):
             a, b = gather(table, k)
-            store(table, k, (2.0 * a, 2.0 * b))
+            store(table, k, same(put((2.0 * a, b), (2.0 * b,)), (a,)))
             row[k] = a + b
 
     def loop(table, row):
