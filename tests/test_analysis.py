@@ -145,34 +145,6 @@ def test_a_static_force_is_part_of_the_peak_and_not_of_the_pulse():
     assert above.impulse == pytest.approx(np.trapezoid(parabola(TIME), TIME), rel=1e-12)
 
 
-def test_all_pulses_of_a_trace_are_found_with_their_peaks_arrivals_and_widths():
-    time = np.linspace(0.0, 100.0, 2001)
-    parts = [(7.0, 20.0, 1.0), (0.5, 35.0, 1.0), (3.0, 50.0, 2.0), (9.0, 80.0, 1.5)]
-    force = 2.0 + sum(gaussian(time, *part) for part in parts)
-    found = analysis.pulses(time, force, 2.0)
-    # all pulses except the one below a tenth of the largest
-    for pulse, (height, at, width) in zip(found, (parts[0], *parts[2:]), strict=True):
-        assert (pulse.peak, pulse.arrival) == pytest.approx((2.0 + height, at), rel=1e-6)
-        # half height is at sqrt(2 ln 2) standard deviations
-        half = math.sqrt(2.0 * math.log(2.0)) * width
-        assert pulse.width == pytest.approx(2.0 * half, rel=1e-3)
-        assert pulse.complete and not pulse.merged
-    assert [len(analysis.pulses(time, force, 2.0, share)) for share in (0.05, 0.5)] == [4, 2]
-    assert found[0] == one(time, force, baseline=2.0)
-    # noise below the share is no pulse, and neither is a force in the opposite direction
-    noisy = force + np.random.default_rng(1).normal(0.0, 0.05, len(force))
-    arrivals = [pulse.arrival for pulse in analysis.pulses(time, noisy, 2.0, noise=0.05)]
-    assert arrivals == pytest.approx([20.0, 50.0, 80.0], abs=0.5)
-    for none in (-force, 0.0 * force):
-        assert analysis.pulses(time, none) == ()
-    assert analysis.pulses([], []) == ()
-    assert len(analysis.pulses(time, np.where(time < 30.0, force - 2.0, -4.0 - np.cos(time)))) == 1
-    for share in (0.0, 1.5, math.nan, "much"):
-        allowed = r"pulses: share: .* is out of range. It must be a number above 0 and at most 1"
-        with pytest.raises(GranchainError, match=allowed):
-            analysis.pulses(time, force, 2.0, share)
-
-
 def test_the_width_of_a_triangle_is_half_its_base_and_an_impulse_is_of_the_first_pulse():
     time = np.linspace(0.0, 8.0, 9)
     triangle = np.maximum(4.0 - np.abs(time - 4.0), 0.0)
@@ -232,8 +204,6 @@ def test_the_summary_finds_the_synthetic_wave():
         assert pulse.position == pytest.approx((pulse.bead - 1) * 2.0 * RADIUS, rel=1e-12)
         assert pulse.peak == pytest.approx(height, rel=1e-5) and pulse.complete
         assert pulse.arrival == pytest.approx((pulse.bead - CREST) / wave_speed(), rel=1e-6)
-        (alone,) = analysis.pulses_at(synthetic(), pulse.bead)
-        assert (alone.peak, alone.arrival) == (pulse.peak, pulse.arrival)
     assert summary.wave_speed == pytest.approx(wave_speed() * 2.0 * RADIUS, rel=1e-6)
     told = (summary.title, summary.law, summary.status, summary.time_step)
     assert told == ("synthetic wave", "hertz", "complete", 4e-8)
@@ -243,9 +213,6 @@ def test_the_summary_finds_the_synthetic_wave():
     for x, y in (([1.0, 2.0, 2.0], [1.0, 2.0, 3.0]), ([1.0, 2.0, 3.0], [1.0, 0.0, 3.0])):
         with pytest.raises(GranchainError, match="Values above 0 at three or more positions"):
             analysis.power_law(np.array(x), np.array(y))
-    wrong = r"pulses_at: bead: 7 has no sensor. Sensor beads of this result: 3, 8, 13."
-    with pytest.raises(GranchainError, match=wrong):
-        analysis.pulses_at(synthetic(), 7)
 
 
 def test_what_is_not_known_is_none_in_json():

@@ -2,7 +2,7 @@
 
 All quantities are in SI units. The modules are:
 
-pulse          first pulses of records of force versus time, and later pulses
+pulse          first pulses of records of force versus time
 transport      wave speeds from arrivals
 energy         energy balance: energy supplied, and energy at the end of the run
 results        all results of a run
@@ -39,7 +39,7 @@ from granchain.analysis.energy import (
     residual_share,
     supplied_energy,
 )
-from granchain.analysis.pulse import FirstPulse, ForceJumps, first_pulse, pulses, static_force
+from granchain.analysis.pulse import FirstPulse, ForceJumps, first_pulse, static_force
 from granchain.analysis.record import BeadSpectrum, bead_spectrum
 from granchain.analysis.results import (
     SUMMARISED,
@@ -47,7 +47,6 @@ from granchain.analysis.results import (
     Summary,
     driven_without_pulse,
     front_of,
-    pulses_at,
     sensor_pulses,
     summary,
 )
@@ -99,8 +98,6 @@ __all__ = [
     "participation",
     "participation_ratio",
     "power_law",
-    "pulses",
-    "pulses_at",
     "residual_share",
     "richardson",
     "second_moment",

@@ -1,4 +1,4 @@
-"""First pulse of force records: peak, arrival, width, and impulse; and the pulses after it.
+"""First pulse of force records: peak, arrival, width, and impulse.
 
 All records of a stack are measured at once, and a single record is a stack of one. A record without
 a pulse has peak 0 and arrival nan, without a warning. SI units.
@@ -464,79 +464,6 @@ def vertex(t: np.ndarray, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     with np.errstate(all="ignore"):
         shift = np.where(curvature < 0.0, -0.5 * slope / curvature, 0.0)
         return f[1] + np.where(curvature < 0.0, 0.5 * slope * shift, 0.0), t[1] + shift
-
-
-def pulses(
-    time: ArrayLike,
-    force: ArrayLike,
-    baseline: float = 0.0,
-    share: float = 0.1,
-    *,
-    noise: float = 0.0,
-    arrival: str = DEFAULT_ARRIVAL,
-    jumps: ForceJumps | None = None,
-    smooth: bool = True,
-) -> tuple[FirstPulse, ...]:
-    """Return all distinct pulses of one record.
-
-    Later pulses are for example echoes and second waves. Each pulse is the result of `first_pulse`
-    from the start of its rise. A later pulse starts at the minimum between it and the previous
-    pulse, whose force had decreased to half.
-
-    Parameters
-    ----------
-    time : array (n,)
-        Increasing times [s].
-    force : array (n,)
-        Forces [N].
-    baseline : float
-        Static force [N].
-    share : float
-        Smallest rise of a pulse, from zero or from the minimum before it, divided by the largest
-        force above the baseline. It must be above 0 and at most 1. Choose it larger than the noise
-        of a measured force.
-    noise, arrival, jumps, smooth
-        See `first_pulse`.
-
-    Returns
-    -------
-    tuple of FirstPulse
-        The pulses, with numbers instead of arrays; their samples count from the start of their
-        rise. It is empty for a record without a pulse.
-
-    Raises
-    ------
-    GranchainError
-        If the share is not above 0 and at most 1.
-    """
-    if not (isinstance(share, (int, float)) and 0.0 < share <= 1.0):
-        raise GranchainError(
-            f"pulses: share: {share!r} is out of range. It must be a number above 0 and at most "
-            "1. Give for example share=0.1."
-        )
-    samples = np.asarray(force, dtype=float)
-    finite = np.isfinite(samples)
-    samples = samples if finite.all() else samples[: np.argmin(finite)]
-    times, above = np.asarray(time, dtype=float)[: len(samples)], samples - baseline
-    needed = share * above.max(initial=0.0)
-    measured: list[FirstPulse] = []
-    begin = 0
-    while True:
-        later = None if jumps is None else ForceJumps(*(values[begin:] for values in jumps))
-        pulse = first_pulse(
-            times[begin:], samples[begin:], baseline=baseline, noise=noise, arrival=arrival,
-            jumps=later, smooth=smooth,
-        ).record(0)  # fmt: skip
-        if not pulse.stop:
-            return tuple(measured)
-        if pulse.peak - baseline - (above[begin] if begin else 0.0) >= needed:
-            measured.append(pulse)
-        # lowest sample after the end of the pulse and before the next sufficient rise
-        after = above[begin + pulse.stop :]
-        risen = np.flatnonzero(after - np.minimum.accumulate(after) >= needed)
-        if not len(risen):
-            return tuple(measured)
-        begin += pulse.stop + int(np.argmin(after[: risen[0]]))
 
 
 def momentum_passed(above: np.ndarray, end: float) -> float:

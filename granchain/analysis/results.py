@@ -16,16 +16,9 @@ from granchain.analysis.energy import (
     EnergyBalance,
     energy_balance,
 )
-from granchain.analysis.pulse import (
-    FirstPulse,
-    ForceJumps,
-    first_pulse,
-    pulses,
-    static_force,
-)
+from granchain.analysis.pulse import FirstPulse, ForceJumps, first_pulse, static_force
 from granchain.analysis.transport import out_of_order, wave_speed
 from granchain.case.tables import DEFAULT_ARRIVAL
-from granchain.errors import GranchainError
 from granchain.plain_data import Numbers, plain_data
 from granchain.store import Result
 from granchain.store.answer import case_of
@@ -241,43 +234,6 @@ def front_of(seen: Sequence[SensorPulse]) -> tuple[float, tuple[int, ...], tuple
 def arrival_of(result: Result) -> str:
     """Return the definition of the arrival in the case of a result. See `first_pulse`."""
     return str(getattr(getattr(case_of(result), "sensors", None), "arrival", DEFAULT_ARRIVAL))
-
-
-def pulses_at(result: Result, bead: int, share: float = 0.1) -> tuple[FirstPulse, ...]:
-    """Return all distinct pulses at a sensor of a result (see `pulses`).
-
-    Parameters
-    ----------
-    result : Result
-    bead : int
-        Label of the sensor bead.
-    share : float
-        See `pulses`.
-
-    Raises
-    ------
-    GranchainError
-        If the bead has no sensor.
-    """
-    beads = (
-        [int(label) for label in result.sensor_bead] if "sensor_bead" in result.variables else []
-    )
-    if bead not in beads:
-        recorded = ", ".join(map(str, beads)) or "none, because this result has no sensors"
-        raise GranchainError(
-            f"pulses_at: bead: {bead!r} has no sensor. Sensor beads of this result: {recorded}."
-        )
-    i = beads.index(bead)
-    force = np.asarray(result.sensor_force[:, i])
-    return pulses(
-        result.time,
-        force,
-        static_force(force),
-        share,
-        arrival=arrival_of(result),
-        jumps=jumps_at(result, i),
-        smooth=is_smooth(result),
-    )
 
 
 def jumps_at(result: Result, sensor: int) -> ForceJumps | None:
