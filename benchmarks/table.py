@@ -14,8 +14,6 @@ from typing import Any
 
 from racing import RESULTS, taken_on
 
-from granchain.show.blocks import markdown_table
-
 ROOT = Path(__file__).parents[1]
 PAGE, MANY_PAGE = ROOT / "docs" / "speed.md", ROOT / "docs" / "speed-many.md"
 README = ROOT / "README.md"
@@ -23,7 +21,8 @@ README = ROOT / "README.md"
 
 def rows(heading: Iterable[str], lines: Iterable[Iterable[str]]) -> list[str]:
     """Return a Markdown table."""
-    return markdown_table(heading, lines).splitlines()
+    heads = list(heading)
+    return [f"| {' | '.join(line)} |" for line in (heads, ["---"] * len(heads), *lines)]
 
 
 def number(entry: dict[str, float] | None, digits: str = ".3g") -> str:

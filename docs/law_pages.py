@@ -17,11 +17,12 @@ import loops
 from equations import Symbol, equations, latex, symbols_of
 from equations.notation import CONDITIONS, Equation, quantity_of
 from gallery import save, to_draw
+from markdown_text import escaped_markdown
+from markdown_text import markdown_table as grid
 
 from granchain.contact import Family, families
 from granchain.contact.law import ContactLaw, in_unit
-from granchain.show.blocks import escaped_markdown, paragraphs
-from granchain.show.blocks import markdown_table as grid
+from granchain.show.blocks import paragraphs
 
 LAWS = Path(__file__).with_name("laws.md")
 SYMBOL_COLUMNS = ("symbol", "meaning", "key of a case")

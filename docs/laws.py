@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from equations import equations, latex, symbols_of
 from equations.notation import quantity_of
+from law_reference import reference
 from mathml import compact, equation_parts
 
 from granchain.certificates import Certificate, certificate
@@ -34,8 +35,6 @@ from granchain.contact import laws
 from granchain.contact.certified import CERTIFIED
 from granchain.contact.law import ContactLaw, states_that_occur
 from granchain.show.answer import EQUATIONS
-from granchain.show.blocks import markdown
-from granchain.show.law import reference_page
 
 PAGE = Path(__file__).with_name("laws.md")
 MEASURED = Path(__file__).with_name("laws.json")
@@ -159,7 +158,7 @@ def printed(table: dict[str, dict[str, Any]]) -> dict[Path, str]:
     certificates = [restored(name, table[name]) for name in laws()]
     entries = {one.law: entry_of(one) for one in certificates}
     return {
-        PAGE: markdown(reference_page(certificates)).rstrip("\n") + "\n",
+        PAGE: reference(certificates),
         CERTIFIED: json.dumps(entries, indent=1, sort_keys=True) + "\n",
         MEASURED: json.dumps({name: table[name] for name in laws()}, indent=0) + "\n",
     }

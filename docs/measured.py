@@ -14,12 +14,12 @@ from pathlib import Path
 from textwrap import fill
 
 import numpy as np
+from markdown_text import markdown_table as table
 
 import granchain as gc
 from granchain.contact.guard import Elastoplastic
 from granchain.measured import read_impacts
 from granchain.measured.impacts import LawAgainstImpacts, at_bound
-from granchain.show.blocks import markdown_table as table
 
 DATA, DOCS = Path(__file__).parents[1] / "data", Path(__file__).parent
 STEEL, CROQUET, LINES = "leeb-steel", "gugan-croquet", "one-line-impacts"

@@ -15,6 +15,7 @@ from typing import Any
 
 import law_pages
 import typer
+from markdown_text import markdown_table
 
 import granchain as gc
 from granchain import material
@@ -31,7 +32,6 @@ from granchain.contact.law import Quantity
 from granchain.keys import Table, without_keys
 from granchain.mechanisms import case as mechanism_case
 from granchain.mechanisms.case import load_mechanism
-from granchain.show.blocks import markdown_table
 from granchain.status import Status
 from granchain.store import Answer
 from granchain.store.schema import PROVENANCE_NUMBERS, TEXTS, VARIABLES, VARIABLES_OF_MECHANISM

@@ -38,8 +38,8 @@ from granchain.contact.user import load_law_module
 from granchain.contact.viscoelastic import LeeRadok
 from granchain.errors import LawError
 from granchain.material import MATERIALS
-from granchain.show.blocks import Paragraph, markdown_cell
-from granchain.show.law import law_page, restitution_rows, summary_row
+from granchain.show.blocks import Paragraph
+from granchain.show.law import law_page
 from granchain.two_body import impact
 
 LAWS = laws()
@@ -85,7 +85,11 @@ def test_a_law_has_no_fault_and_creates_no_energy(name, figure):
 @pytest.mark.promise("N4", "N6")
 # The stored reports of other laws, none with a problem (test_certified.py), are measured next.
 @pytest.mark.parametrize("name", NEAR)
-def test_the_certificate_of_a_law_is_clean_and_of_the_order_it_states(name):
+def test_the_certificate_of_a_law_is_clean_and_of_the_order_it_states(name, monkeypatch):
+    monkeypatch.syspath_prepend(str(DOCS))
+    from law_reference import restitution_rows, summary_row
+    from markdown_text import markdown_cell
+
     found = certificate(name)
     assert found.problems == [] and found.admissible
     assert 0.0 <= found.created <= found.created_error < CREATION

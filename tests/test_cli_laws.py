@@ -6,11 +6,9 @@ import math
 import re
 import shlex
 import sys
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from markdown_it import MarkdownIt
 from support.refused import refused
 
 import granchain as gc
@@ -91,34 +89,6 @@ def test_a_law_is_told_whole_in_lines_that_fit(columns, capsys, monkeypatch):
     # the closed form of the effective restitution, to the digits shown (docstring of the law)
     assert re.search(r"0\.5 +0\.4704\n", text)
     assert "no cycle creates energy" in text and "order in time   2.0" in text
-
-
-def test_the_reference_is_markdown_in_which_every_table_is_whole_and_every_link_leads_to_a_law(
-    capsys, monkeypatch
-):
-    few = {name: laws()[name] for name in ("flores", "gonthier")}
-    monkeypatch.setattr("granchain.laws", lambda: few)
-    text = told(capsys, "laws", "--markdown")
-    rows = [re.split(r"(?<!\\)\|", line) for line in text.splitlines() if line.startswith("|")]
-    for above, below in pairwise(rows):
-        if set("".join(below)) <= set("- "):
-            width = len(above)
-        elif set("".join(above)) <= set("- "):
-            assert len(below) == width
-    tokens = MarkdownIt().enable(["table", "strikethrough"]).parse(text)
-    spoken = [child for token in tokens for child in token.children or ()]
-    wrong = {"em_open", "strong_open", "s_open", "html_inline"}
-    assert not wrong & {child.type for child in spoken}
-    pairs = pairwise(tokens)
-    headings = {inner.content for token, inner in pairs if token.type == "heading_open"}
-    links = {child.attrs["href"] for child in spoken if child.type == "link_open"}
-    assert {link[1:] for link in links if link.startswith("#")} == set(few) <= headings
-    outside = {link for link in links if not link.startswith("#")}
-    assert outside == {f"https://doi.org/{law.source.doi}" for law in few.values()}
-    # a value that two laws share is printed once
-    assert text.count("| damping | s/m |") == 1
-    assert "Inputs, and quantities of each contact: same as for [flores](#flores)." in text
-    assert "| [flores](#flores) | 0.0694 | 0.2562 | 0.4704 | 0.6832 | 0.8939 |" in text
 
 
 WRONG_LAW = """

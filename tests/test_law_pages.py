@@ -2,12 +2,14 @@
 `gc.impact` computes."""
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from markdown_it import MarkdownIt
 
 import granchain as gc
-from granchain.contact import families
+from granchain.contact import families, laws
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -52,3 +54,33 @@ def test_families_hold_every_law_once_those_of_cylinders_last():
     assert [f.module for f in found if f.of_cylinders] == [found[-1].module] == ["cylinder"]
     (elastic,) = (family for family in found if family.module == "hertz")
     assert (elastic.title, elastic.paragraphs) == ("Hertz", ("Elastic contact of two spheres.",))
+
+
+def test_the_reference_is_markdown_in_which_every_table_is_whole_and_every_link_leads_to_a_law(
+    monkeypatch,
+):
+    monkeypatch.syspath_prepend(str(DOCS))
+    from law_reference import reference
+
+    few = {name: laws()[name] for name in ("flores", "gonthier")}
+    text = reference([gc.certificate(name) for name in few])
+    rows = [re.split(r"(?<!\\)\|", line) for line in text.splitlines() if line.startswith("|")]
+    for above, below in pairwise(rows):
+        if set("".join(below)) <= set("- "):
+            width = len(above)
+        elif set("".join(above)) <= set("- "):
+            assert len(below) == width
+    tokens = MarkdownIt().enable(["table", "strikethrough"]).parse(text)
+    spoken = [child for token in tokens for child in token.children or ()]
+    wrong = {"em_open", "strong_open", "s_open", "html_inline"}
+    assert not wrong & {child.type for child in spoken}
+    pairs = pairwise(tokens)
+    headings = {inner.content for token, inner in pairs if token.type == "heading_open"}
+    links = {child.attrs["href"] for child in spoken if child.type == "link_open"}
+    assert {link[1:] for link in links if link.startswith("#")} == set(few) <= headings
+    outside = {link for link in links if not link.startswith("#")}
+    assert outside == {f"https://doi.org/{law.source.doi}" for law in few.values()}
+    # a value that two laws share is printed once
+    assert text.count("| damping | s/m |") == 1
+    assert "Inputs, and quantities of each contact: same as for [flores](#flores)." in text
+    assert "| [flores](#flores) | 0.0694 | 0.2562 | 0.4704 | 0.6832 | 0.8939 |" in text

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import granchain as gc
-from granchain.show.blocks import markdown_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -534,7 +533,8 @@ def difference(row: Row) -> str:
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a table in Markdown; "None." if there are no rows."""
-    return markdown_table(head, rows) if rows else "None."
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) if rows else "None."
 
 
 def save(figure: Figure, path: Path) -> None:

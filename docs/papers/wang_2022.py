@@ -20,6 +20,7 @@ from items import (
     points,
     refined_impact,
     scan_step,
+    table,
 )
 from matplotlib.figure import Figure
 
@@ -27,7 +28,6 @@ import granchain as gc
 from granchain import theory
 from granchain.contact.pair import linearised_plastic_stiffness, yield_overlap
 from granchain.material import MATERIALS
-from granchain.show.blocks import markdown_table as table
 
 PAPER = Paper(
     "wang-2022",

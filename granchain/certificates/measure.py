@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
@@ -25,7 +26,6 @@ from granchain.certificates.faults import (
     faults_of_measures,
     problems_of_units,
 )
-from granchain.certificates.text import toml
 from granchain.contact import law_named
 from granchain.contact.examples import conversion, example_inputs, example_pair
 from granchain.contact.guard import Elastoplastic
@@ -153,6 +153,11 @@ class Certificate(Answer):
     def jumps(self) -> list[tuple[float, float]]:
         """Overlap [m] and relative jump of the loading force."""
         return list(zip(self.jump_overlap.tolist(), self.jump.tolist(), strict=True))
+
+
+def toml(value: Any) -> str:
+    """Format a value as in a case file."""
+    return f"{value:g}" if isinstance(value, float) else json.dumps(value)
 
 
 def report_of(

@@ -47,50 +47,34 @@ def laws(
     as_json: JsonOption = False,
     out: AnswerOption = None,
     overwrite: OverwriteOption = False,
-    as_markdown: Annotated[
-        bool,
-        typer.Option(
-            "--markdown", help="Print Markdown; without NAME, the measured reference of all laws."
-        ),
-    ] = False,
 ) -> None:
     """List the contact laws, or print the verification report of one law.
 
     It contains inputs, units, limits, source, and measured properties. If it reports a problem,
     the exit code is 5.
     """
-    if as_json and as_markdown:
-        raise CaseError("laws: --json and --markdown cannot be combined. Use one of them.")
     if out is not None and name is None:
         raise CaseError("laws: --out requires NAME. A file contains the report of one law.")
     load_laws(law_module)
-
-    if name is None and not as_markdown:
+    if name is None:
         facts = {"laws": [law_facts(law) for law in gc.laws().values()]}
         print_result("laws", facts, as_json, short_list)
         return
-    chosen = chosen_laws(gc.laws() if name is None else [name])
-    with wanted_files(out, overwrite):
-        with naming_the_law(*chosen):
-            certificates = [gc.certificate(law) for law in chosen]
+    (law,) = chosen_laws([name])
+    with wanted_files(out, overwrite), naming_the_law(law):
+        certificate = gc.certificate(law)
         if out is not None:
-            certificates[0].save(out, overwrite)
+            certificate.save(out, overwrite)
     if as_json:
-        reports = [
-            {**law_facts(law), **certificate.as_dict()}
-            for law, certificate in zip(chosen, certificates, strict=True)
-        ]
-        print_json({"command": "laws", "laws": reports, "out": out})
+        report = {**law_facts(law), **certificate.as_dict()}
+        print_json({"command": "laws", "laws": [report], "out": out})
     else:
-        from granchain.show.blocks import markdown
-        from granchain.show.law import law_page, reference_page
+        from granchain.show.law import law_page
 
-        blocks = reference_page(certificates) if name is None else law_page(certificates[0])
-        print_text(markdown(blocks).rstrip("\n") if as_markdown else blocks_as_text(blocks))
+        print_text(blocks_as_text(law_page(certificate)))
         print_text(out or "")
-    problems = [problem for certificate in certificates for problem in certificate.problems]
-    if problems:
-        notify("\n".join(problems))
+    if certificate.problems:
+        notify("\n".join(certificate.problems))
         raise typer.Exit(MISSED)
 
 

@@ -1,4 +1,4 @@
-"""Blocks of a page: headings, paragraphs, tables, and figures, as Markdown and HTML.
+"""Blocks of a page: headings, paragraphs, tables, and figures, and a page as HTML.
 
 An HTML page is one file that contains its style, its figures, and one script, which magnifies
 figures and shows values. It loads nothing.
@@ -49,23 +49,6 @@ class Paragraph:
     warning: bool = False
 
 
-@dataclass(frozen=True)
-class Same:
-    """Reference to a table on the page of another law."""
-
-    what: str
-    law: str
-
-    @property
-    def text(self) -> str:
-        """Text of the reference."""
-        return f"{self.what}: same as for {self.law}."
-
-
-class Link(str):
-    """Name of a law that links to its page."""
-
-
 class Markup(str):
     """HTML in a cell, such as a symbol in MathML, which is not escaped."""
 
@@ -93,7 +76,7 @@ class Formula:
     text: str
 
 
-Block = Heading | Paragraph | Same | Grid | DrawnFigure | Boxed | Formula
+Block = Heading | Paragraph | Grid | DrawnFigure | Boxed | Formula
 
 
 def number_text(value: Any, form: str = "#.6g", factor: float = 1.0) -> str:
@@ -134,11 +117,10 @@ def paragraphs(docstring: str | None) -> list[str]:
     ]
 
 
-_DOI = re.compile(r"10\.\d{4,9}/[^\s;,]*[^\s;,.)]")
+# Digital object identifier.
+DOI = re.compile(r"10\.\d{4,9}/[^\s;,]*[^\s;,.)]")
 # The first letter of a unit such as us, after a number or in brackets.
 _MICRO = re.compile(r"(?<=[0-9] )u(?=[smJN]\b)|(?<=\[)u(?=[smJN]\])|^u(?=[smJN]$)")
-# Code, and identifiers that are links, in which Markdown characters are not escaped.
-_LITERAL = re.compile(rf"(`[^`]*`)|{_DOI.pattern}")
 _TICKS = re.compile(r"`([^`]*)`")
 # Powers in plain text: d^1.5, m^n, 4.2e-08.
 _POWER = re.compile(r"\^(-?\d*\.?\d+|n\b)")
@@ -146,10 +128,6 @@ _OF_TEN = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)e([+-])0*(\d+)\b")
 _RAISED = str.maketrans(
     "0123456789-.n",
     "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u207b\u00b7\u207f",
-)
-# Characters of emphasis, tags, and links. An underscore within a word is safe.
-_MARKDOWN_SIGNS = re.compile(
-    r"[\\*]|~(?=.*~)|(?<=~)~|<(?=[A-Za-z/!?])|\](?=[\[(:])|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])"
 )
 
 
@@ -327,49 +305,7 @@ def html_with_links(text: str) -> str:
         typeset,
     )
     return re.sub(
-        f"(?:doi:)?({_DOI.pattern})",
+        f"(?:doi:)?({DOI.pattern})",
         lambda doi: f'<a href="https://doi.org/{doi[1]}">{doi[0]}</a>',
         escaped(_POWER.sub(lambda match: match[1].translate(_RAISED), typeset)),
     )
-
-
-def markdown(blocks: Iterable[Block]) -> str:
-    """Return blocks of text as Markdown, without figures."""
-    return "\n\n".join(map(block_in_markdown, blocks)) + "\n"
-
-
-def block_in_markdown(block: Block) -> str:
-    """Return a block as Markdown."""
-    if isinstance(block, Grid):
-        rows = (map(markdown_cell, row) for row in (block.columns, *block.rows))
-        return markdown_table(next(rows), rows)
-    text = escaped_markdown(block.caption if isinstance(block, DrawnFigure) else block.text)
-    if isinstance(block, Same):
-        return text.replace(block.law, markdown_cell(Link(block.law)))
-    return f"{'#' * block.level} {text}" if isinstance(block, Heading) else text
-
-
-def markdown_table(head: Iterable[Any], rows: Iterable[Iterable[Any]]) -> str:
-    """Return a table of cells that are Markdown."""
-    heads = list(head)
-    lines = [heads, ["---"] * len(heads), *rows]
-    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
-
-
-def markdown_cell(text: str) -> str:
-    """Return a cell of a table as Markdown."""
-    return (
-        f"[{text}](#{text})"
-        if isinstance(text, Link)
-        else escaped_markdown(text).replace("|", "\\|")
-    )
-
-
-def escaped_markdown(text: str) -> str:
-    """Return text with Markdown characters escaped outside code, and with links for DOIs."""
-    out, at = [], 0
-    for match in _LITERAL.finditer(text):
-        literal = match[1] or f"[{match[0]}](<https://doi.org/{match[0]}>)"
-        out += [_MARKDOWN_SIGNS.sub(r"\\\g<0>", text[at : match.start()]), literal]
-        at = match.end()
-    return "".join(out) + _MARKDOWN_SIGNS.sub(r"\\\g<0>", text[at:])
