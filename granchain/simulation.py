@@ -331,7 +331,7 @@ class Journal:
         """Write the checkpoint."""
         if self.checkpoint is not None:
             state = self.state
-            saved = Saved(state.arrays(), self.started, self.wall_time, state.settled)
+            saved = Saved(state.arrays(), self.started, self.wall_time)
             self.checkpoint.save(saved, **self._identity)
 
     def go_on(self) -> None:

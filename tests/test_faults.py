@@ -77,7 +77,6 @@ def crawls_from(first):
 
 
 @pytest.mark.promise("R4")
-@pytest.mark.filterwarnings("ignore:.*the last checkpoint is incomplete")
 @pytest.mark.parametrize("kills", [3, pytest.param(100, marks=pytest.mark.long)])
 def test_a_run_killed_again_and_again_goes_on_and_ends_with_the_same_data(
     kills, tmp_path, monkeypatch, figure

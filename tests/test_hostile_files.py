@@ -288,8 +288,9 @@ def test_a_checkpoint_with_flipped_bits_is_refused(tmp_path, state, checkpointed
     path, draw, refused = tmp_path / "run.chk", random.Random(count), 0
     path.write_bytes(checkpointed)
     assert resumed(path, state).started == "2026-01-01"
-    damaged = "the file was damaged"
-    words = rf"run\.chk: ({damaged}|not a checkpoint of this version of granchain"
+    words = (
+        r"run\.chk: (the file was damaged|the checksum at the end|not an output file of granchain"
+    )
     for _ in range(count):
         path.write_bytes(flipped(checkpointed, draw))
         with pytest.raises(FileError, match=f"{words})"):
@@ -300,16 +301,22 @@ def test_a_checkpoint_with_flipped_bits_is_refused(tmp_path, state, checkpointed
 
 
 def test_what_is_no_checkpoint_of_a_run_is_refused_in_a_sentence(tmp_path, state, checkpointed):
-    path, words = tmp_path / "run.chk", "not a checkpoint of this version of granchain"
-    for content in (b"", b"\x89HDF\r\n\x1a\n", b"granchain checkpoint 2\n{}\n"):
+    path, words = tmp_path / "run.chk", "not an output file of granchain"
+    for content in (b"", b"\x89HDF\r\n\x1a\n", b"granchain_format checkpoint\n{}\n"):
         path.write_bytes(content)
         with pytest.raises(FileError, match=rf"run\.chk: {words}"):
             resumed(path, state)
+    path.unlink()
+    gc.run(gc.load_case("steel-chain-hertz", ["chain.beads=5", "sensors.beads=[3]"])).save(path)
+    with pytest.raises(FileError, match=r"the file contains Result\. It must contain Checkpoint"):
+        resumed(path, state)
     path.write_bytes(checkpointed)
     with pytest.raises(FileError, match="was set up with other parameters than this run"):
         Checkpoint(path).load(set_up="0" * 64)
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(FileError, match=r"this is a device or a pipe, .* It must be a checkpoint"):
+    with pytest.raises(
+        FileError, match=r"this is a device or a pipe, .* It must be an output file"
+    ):
         resumed(tmp_path / "pipe", state)
 
 

@@ -67,7 +67,7 @@ import granchain as gc
 from granchain import portable
 from granchain.cli import obey
 from granchain.cli.interrupts import Interruption
-from granchain.store.journal import FrameFile
+from granchain.store.journal import StudyPart
 from support.processes import Stop
 
 small = {{"chain.beads": 5, "sensors.beads": [2], "sensors.contacts": [1], "time.end": 2e-5}}
@@ -81,10 +81,9 @@ result.save("b.h5")
 resumed = gc.run(case, checkpoint="b.chk", resume=True)
 many = gc.run_many([case, case.replace(**{{"striker.speed": 2.0}})])
 many.save("many.h5")
-journal = FrameFile(Path("a.part"), b"a journal\\n")
-journal.begin([b"first"])
-_, frames = journal.read("a journal")
-journal.begin([b"second"])
+StudyPart("c.h5").add({{"point": ["first"]}})
+read = StudyPart("c.h5", resume=True).columns
+StudyPart("c.h5", overwrite=True).add({{"point": ["second"]}})
 with Interruption() as noted:
     noted.note_only = True
     signal.raise_signal(portable.ENDING[-1])
@@ -96,7 +95,7 @@ print(json.dumps([portable.WINDOWS, codes, opened.data_sha256 == result.data_sha
     named = {"windows": "win32", "macos": "darwin"}[system]
     assert said == [named == "win32", [0] * len(COMMANDS), True, True, 2, True, named]
     assert refused == []
-    kept = ["a.h5", "a.part", "b.chk", "b.h5", "figures", "many.h5"]
+    kept = ["a.h5", "b.chk", "b.h5", "c.h5.part", "figures", "many.h5"]
     assert files == [*kept, "s.h5", "s.toml", "small.toml"]
 
 

@@ -31,9 +31,6 @@ STARTED_BODIES = ("u", "v", "a")
 STARTED_CONTACTS = ("force", "elastic", "clamp", "kicked", "recorded", "largest_overlap")
 # Index of the events among the tables: the only table of integers.
 EVENTS = fields.Tables._fields.index("events")
-# Number of the last filled rows of a record that a later step may still correct: a jump of the
-# force corrects the row of the previous step.
-UNSETTLED = 2
 
 
 class State:
@@ -384,12 +381,6 @@ class State:
     def size(self) -> int:
         """Size of the records [bytes]."""
         return sum(getattr(self.records, field.name).nbytes for field in RECORD)
-
-    @property
-    def settled(self) -> dict[str, int]:
-        """Number of rows of each record that no later step changes."""
-        arrays = self.arrays()
-        return {field.name: max(0, len(arrays[field.name]) - 1 - UNSETTLED) for field in RECORD}
 
     def restore(self, arrays: Mapping[str, Any]) -> None:
         """Resume from the `arrays` of a state with the same `set_up`."""

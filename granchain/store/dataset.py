@@ -46,6 +46,7 @@ from granchain.store.files import (
     refusing,
 )
 from granchain.store.schema import (
+    CHECKPOINT,
     CONTENT,
     ENSEMBLE,
     FORMAT,
@@ -89,7 +90,8 @@ BESIDE_DATA, BESIDE_VARIABLE = 2**18, 2**11
 # distance): 1032 times. A file contains more than packed zeros, so its data never reach 1000 times
 # its size.
 LARGEST_RATIO = 1000
-# Maximum number of bytes of the file of an ensemble, which is read run by run.
+# Maximum number of bytes of the file of an ensemble, which is read run by run, and of a checkpoint,
+# whose records were in memory.
 LARGEST_ENSEMBLE = 2**40
 # Groups of the final state of a run and of the state that it started from, and group of the origin.
 STATES, PROVENANCE = ("state", "initial_state"), "provenance"
@@ -239,9 +241,7 @@ class _Writer:
                 elif isinstance(value, str):
                     inside[key] = Variable((), np.array(value, dtype=object), "", "")
                 else:
-                    # the axes of a state have no labels
-                    axes = tuple(f"{key}_{axis}" for axis in range(value.ndim))
-                    inside[key] = Variable(axes, value, "", "state of the run")
+                    inside[key] = state_variable(key, value)
             self.variables(h5g.create(group, name.encode()), inside)
         for name, inner in content.groups.items():
             self.fill(h5g.create(group, name.encode()), inner)
@@ -319,6 +319,12 @@ class _Writer:
         h5a.create(item, name.encode(), kind, space).write(values)
 
 
+def state_variable(name: str, values: np.ndarray) -> Variable:
+    """Return an array of the state of a run as a variable; its axes have no labels."""
+    axes = tuple(f"{name}_{axis}" for axis in range(values.ndim))
+    return Variable(axes, values, "", "state of the run")
+
+
 def chunks_of(shape: tuple[int, ...]) -> tuple[int, ...]:
     """Return the lengths of a chunk: complete rows if they fit."""
     chunks: list[int] = []
@@ -389,15 +395,15 @@ def open_hdf5(
         with refusing(path), h5py.File(content, "r") as file:
             check_format(file, wanted)
             kind = file.attrs[CONTENT]
-            large = kind == ENSEMBLE
+            largest = LARGEST_ENSEMBLE if kind in (ENSEMBLE, CHECKPOINT) else LARGEST_FILE
             size = content.seek(0, os.SEEK_END)
-            if not large and size > LARGEST_FILE:
+            if size > largest:
                 raise RefusedError(
-                    f"the file has {size} bytes. It must have at most {LARGEST_FILE} bytes. "
+                    f"the file has {size} bytes. It must have at most {largest} bytes. "
                     "Choose another file."
                 )
             # an ensemble is read run by run, and rows that were not written take no space
-            most = LARGEST_ENSEMBLE if large else min(LARGEST_FILE, LARGEST_RATIO * size)
+            most = largest if kind == ENSEMBLE else min(largest, LARGEST_RATIO * size)
             yield OpenedFile(file, datasets_of(file, most), kind)
 
 

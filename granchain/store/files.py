@@ -18,7 +18,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from granchain import portable
 from granchain.errors import FileError, MissingPackage, printable
@@ -385,16 +385,6 @@ def write_atomically(
 
 def no_progress(fraction: float) -> None:
     """Report nothing about the fraction of a file that is written."""
-
-
-def write_chunks(file: Any, chunks: Iterable[bytes | memoryview]) -> Iterator[int]:
-    """Write chunks of bytes, and yield the number written so far after each of them."""
-    done = 0
-    for chunk in chunks:
-        while chunk:
-            written = file.write(chunk)
-            chunk, done = chunk[written:], done + written
-        yield done
 
 
 def check_free_space(path: str | os.PathLike[str], needed: float) -> None:

@@ -1,9 +1,10 @@
-"""Journals: files that grow by frames, each with its length, its bytes, and their hash.
+"""Files of unfinished work, from which another process resumes with bit-identical results.
 
-A process that is killed while it appends leaves an incomplete frame. The frames before it are
-valid, and the next process removes the incomplete frame. There are two kinds: FILE.chk, the
-checkpoint from which another process resumes a run with bit-identical results, and FILE.part, the
-members of an unfinished study. Damage is detected before anything is used.
+FILE.chk is the checkpoint of a run: an HDF5 file like that of an answer, of which the old version
+stays until the new one is complete. FILE.part contains the completed members of a study. It grows
+by frames, each with its length, its bytes, and their hash. A process that is killed while it
+appends leaves an incomplete frame. The frames before it are valid, and the next process removes the
+incomplete frame. Damage is detected before anything is used.
 """
 
 from __future__ import annotations
@@ -17,9 +18,8 @@ import platform
 import re
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import lru_cache
-from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,11 +31,10 @@ from granchain.contact.law_record import LawRecord
 from granchain.errors import FileError, GranchainError, GranchainWarning
 from granchain.status import STATUS_OF_LABEL, Message
 from granchain.store.answer import Result
+from granchain.store.dataset import Content, open_hdf5, read_content, state_variable, write_content
 from granchain.store.files import (
-    BYTES_AT_ONCE,
     CHECKPOINT_ENDING,
-    DAMAGED,
-    LARGEST_FILE,
+    OUTPUT_MARK,
     end_of_links,
     new_file,
     no_progress,
@@ -43,174 +42,14 @@ from granchain.store.files import (
     os_errors_explained,
     refusing,
     replaceable,
-    write_chunks,
 )
-from granchain.store.schema import FORMAT, VARIABLES, source_hash, versions
-
-# Format of the length of a frame and of the hash after it, each with a line break.
-_FRAME_HEAD_FORMAT, _FRAME_END_FORMAT = b"%016d\n", b"\n%s\n"
-FRAME_HEAD, FRAME_END = 17, 66
-
-
-def frame(content: Sequence[bytes | memoryview]) -> Iterator[bytes | memoryview]:
-    """Yield the bytes of a frame, a few megabytes at a time. The hash is computed meanwhile."""
-    digest = hashlib.sha256()
-    yield _FRAME_HEAD_FORMAT % sum(map(len, content))
-    for piece in content:
-        for at in range(0, len(piece), BYTES_AT_ONCE):
-            digest.update(piece[at : at + BYTES_AT_ONCE])
-            yield piece[at : at + BYTES_AT_ONCE]
-    yield _FRAME_END_FORMAT % digest.hexdigest().encode()
-
-
-def frame_content(
-    facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray], rows: Mapping[str, int]
-) -> list[bytes | memoryview]:
-    """Return the content of a frame.
-
-    It is a line of JSON with facts and with name, type, first row, and shape of each array,
-    followed by the bytes of the arrays, which are not copied. `rows` is the number of first rows
-    that are stored elsewhere.
-    """
-    first_rows = {name: rows.get(name, 0) for name in arrays}
-    new_rows = {
-        name: np.ascontiguousarray(array[first_rows[name] :]) for name, array in arrays.items()
-    }
-    shapes = [[name, a.dtype.str, first_rows[name], list(a.shape)] for name, a in new_rows.items()]
-    line = json.dumps({**facts, "arrays": shapes}).encode() + b"\n"
-    return [line, *(array.data.cast("B") for array in new_rows.values() if array.size)]
-
-
-def arrays_in(
-    content: bytes | memoryview,
-) -> tuple[dict[str, Any], dict[str, tuple[int, np.ndarray]]]:
-    """Return the facts and arrays of a frame, each array with the index of its first row.
-
-    The rows are read when they are used.
-
-    Raises
-    ------
-    Exception
-        Nearly any error of json and NumPy if the frame has other content.
-    """
-    end = re.search(b"\n", content)
-    at = len(content) if end is None else end.end()
-    facts, arrays = json.loads(bytes(content[:at])), {}
-    for name, kind, first, shape in facts["arrays"]:
-        rows = np.frombuffer(content, kind, math.prod(shape), at).reshape(shape)
-        arrays[name], at = (first, rows), at + rows.nbytes
-    return facts, arrays
-
-
-def frame_size(content: Sequence[bytes | memoryview]) -> int:
-    """Return the size of a frame in bytes."""
-    return FRAME_HEAD + sum(map(len, content)) + FRAME_END
-
-
-class FrameFile:
-    """A journal, and the length of its valid part.
-
-    Parameters
-    ----------
-    path : Path
-        Name of the file, without links.
-    mark : bytes
-        First line of the file.
-    largest : int
-        Largest size in bytes.
-
-    Attributes
-    ----------
-    length : int
-        Number of valid bytes; 0 before anything was written or read.
-    """
-
-    def __init__(self, path: Path, mark: bytes, largest: int = LARGEST_FILE):
-        self.path, self.mark, self.length, self._largest = path, mark, 0, largest
-
-    def read(self, what: str) -> tuple[memoryview, list[memoryview]]:
-        """Return the file and its frames up to the first incomplete one.
-
-        The content stays on the disk until it is used.
-
-        Parameters
-        ----------
-        what : str
-            Expected kind of file, such as "a checkpoint".
-
-        Raises
-        ------
-        FileError
-            If the file cannot be read.
-        """
-        frames = []
-        with open_for_reading(self.path, what, self._largest) as file:
-            content = portable.content_of(file)
-        self.length = at = len(self.mark) if content[: len(self.mark)] == self.mark else 0
-        while at and (digits := bytes(content[at : at + FRAME_HEAD])).strip().isdigit():
-            start, stop = at + FRAME_HEAD, at + FRAME_HEAD + int(digits)
-            at = stop + FRAME_END
-            digest = hashlib.sha256(content[start:stop]).hexdigest()
-            portable.release(content)
-            if content[stop:at] != _FRAME_END_FORMAT % digest.encode():
-                break
-            frames.append(content[start:stop])
-            self.length = at
-        return content, frames
-
-    def begin(
-        self,
-        content: Sequence[bytes | memoryview],
-        progress: Callable[[float], Any] = no_progress,
-    ) -> None:
-        """Rewrite the file with one frame. The old file stays until the new one is complete.
-
-        Raises
-        ------
-        FileError
-            If the file cannot be written, or if the existing file has another kind.
-        """
-        size = len(self.mark) + frame_size(content)
-        with new_file(self.path, True, (self.mark,), size) as partial, partial.open("wb") as file:
-            for done in write_chunks(file, chain([self.mark], frame(content))):
-                progress(done / size)
-        self.length = size
-
-    def append(
-        self, content: Sequence[bytes | memoryview], progress: Callable[[float], Any] = no_progress
-    ) -> None:
-        """Append a frame. If this fails, the valid part is unchanged.
-
-        Raises
-        ------
-        FileError
-            If the file cannot be written.
-        """
-        size = frame_size(content)
-        with (
-            os_errors_explained(self.path, size),
-            os.fdopen(os.open(self.path, portable.TO_WRITE), "wb", 0) as file,
-        ):
-            file.truncate(self.length)
-            file.seek(self.length)
-            try:
-                for done in write_chunks(file, frame(content)):
-                    progress(done / size)
-                portable.flush(file.fileno())
-            except OSError:
-                file.truncate(self.length)
-                raise
-        self.length += size
-
+from granchain.store.schema import CHECKPOINT, CONTENT, FORMAT, VARIABLES, source_hash, versions
 
 # Wall time between two checkpoints [s]: a killed run loses at most this time.
 CHECKPOINT_INTERVAL = 30.0
 # Smallest interval in units of the time for writing one: checkpoints cost at most 2 % of a run.
 LEAST_RATIO = 50.0
 
-_CHECKPOINT_MARK = b"granchain checkpoint 1\n"
-# No run has more bytes, because its records are in memory.
-_LARGEST_CHECKPOINT = 2**40
 _ANEW = "To start a new run, use --overwrite (in Python: omit resume)"
 # Facts that must be equal for bit-identical results, with the message if they differ.
 _MUST_MATCH = {
@@ -238,20 +77,16 @@ class Saved(NamedTuple):
         Time at which the run started (UTC, ISO 8601).
     wall_time : float
         Duration of the run until then [s].
-    settled : mapping of str to int
-        For arrays that grow, the number of first rows that no longer change.
     """
 
     arrays: Mapping[str, Any]
     started: str
     wall_time: float
-    settled: Mapping[str, int] = {}
 
 
 class Checkpoint:
-    """Checkpoint of a run, and the time at which the next one is due.
-
-    The `claim` of the output file includes the right to write it.
+    """FILE.chk: the state of a run, from which another process resumes it; take the `claim` of FILE
+    first, or let no other process write it.
 
     Parameters
     ----------
@@ -268,10 +103,6 @@ class Checkpoint:
 
     def __init__(self, path: str | os.PathLike[str], every: float = CHECKPOINT_INTERVAL):
         self.path, self.every = end_of_links(path), every
-        self._journal = FrameFile(self.path, _CHECKPOINT_MARK, _LARGEST_CHECKPOINT)
-        # for each record, the number of final rows in the journal; None if the journal must be
-        # rewritten
-        self._rows: Mapping[str, int] | None = None
         self._next = time.monotonic() + every
         self._warned = False
         self.progress: Callable[[float], Any] = no_progress
@@ -293,7 +124,7 @@ class Checkpoint:
         return time.monotonic() >= self._next
 
     def save(self, saved: Saved, **facts: str) -> None:
-        """Write a checkpoint. If this fails, warn once and continue the run.
+        """Replace the checkpoint. If this fails, warn once and continue the run.
 
         Parameters
         ----------
@@ -302,17 +133,12 @@ class Checkpoint:
         **facts : str
             case_sha256, law (its record as text), and set_up of the run.
         """
-        began, rows_before, self._rows = time.monotonic(), self._rows, None
+        began = time.monotonic()
+        about = {**_circumstances(facts), "started": saved.started, "wall_time": saved.wall_time}
+        variables = {name: state_variable(name, array) for name, array in saved.arrays.items()}
+        content = Content(variables, {CONTENT: CHECKPOINT}, about)
         try:
-            content = _frame_of(saved, facts, rows_before or {})
-            # append as long as at least half of the file is in use
-            size = self._journal.length + sum(map(len, content))
-            in_use = sum(array.nbytes for array in saved.arrays.values())
-            if rows_before is not None and size < 2 * in_use:
-                self._journal.append(content, self.progress)
-            else:
-                self._journal.begin(_frame_of(saved, facts, {}), self.progress)
-            self._rows = saved.settled
+            write_content(self.path, content, True, packed=False, progress=self.progress)
         except FileError as error:
             if not self._warned:
                 warnings.warn(
@@ -326,7 +152,7 @@ class Checkpoint:
         self._next = ended + max(self.every, LEAST_RATIO * (ended - began))
 
     def load(self, **facts: str) -> Saved:
-        """Read the last checkpoint, with a warning if a later one is incomplete.
+        """Read the checkpoint.
 
         Parameters
         ----------
@@ -343,44 +169,23 @@ class Checkpoint:
                 f"{self.path}: checkpoint not found. A run can be resumed only from a "
                 "checkpoint. Run without --resume (in Python: resume=False)."
             )
-        file, frames = self._journal.read("a checkpoint")
-        if not self._journal.length:
-            raise FileError(
-                f"{self.path}: not a checkpoint of this version of granchain. A run can be resumed "
-                f"only from its checkpoint. {_ANEW}."
-            )
-        if not frames:
-            raise FileError(f"{self.path}: {DAMAGED}")
-        states = [arrays_in(frame) for frame in frames]
-        last, shapes = states[-1]
-        self._check(last, facts)
-        # the last frame has the shapes; each row is in one of the frames
-        arrays = {
-            name: np.empty((first + len(rows), *rows.shape[1:]), rows.dtype)
-            for name, (first, rows) in shapes.items()
-        }
-        for _, parts in states:
-            for name, (first, rows) in parts.items():
-                arrays[name][first : first + len(rows)] = rows
-        saved = Saved(arrays, str(last["started"]), float(last["wall_time"]))
-        if self._journal.length < len(file):
-            warnings.warn(
-                f"{self.path}: the last checkpoint is incomplete because the run was "
-                "killed. The run resumes from the previous one.",
-                GranchainWarning,
-                stacklevel=2,
-            )
-        return saved
+        with open_hdf5(self.path, CHECKPOINT) as opened:
+            content = read_content(opened.file, opened.datasets)
+            about = content.provenance
+            self._check(about, facts)
+            arrays = {name: variable.data for name, variable in content.variables.items()}
+            return Saved(arrays, about["started"], about["wall_time"])
 
-    def _check(self, header: Mapping[str, Any], facts: Mapping[str, str]) -> None:
+    def _check(self, provenance: Mapping[str, Any], facts: Mapping[str, str]) -> None:
         """Refuse a checkpoint with which the results would differ from those of this run."""
         needed = _circumstances(facts)
         # another version may set up the run differently, so that the version is checked first
         for name, reason in _MUST_MATCH.items():
-            if name in needed and header.get(name) != needed[name]:
+            if name in needed and provenance.get(name) != needed[name]:
                 raise FileError(f"{self.path}: {reason} {_ANEW}.")
         law = LawRecord.of_text(facts.get("law", ""))
-        changed = "" if law is None else law.difference(LawRecord.of_text(str(header.get("law"))))
+        before = LawRecord.of_text(str(provenance.get("law")))
+        changed = "" if law is None else law.difference(before)
         if changed:
             raise FileError(
                 f"{self.path}: the checkpoint belongs to a different contact law: "
@@ -389,9 +194,8 @@ class Checkpoint:
 
     def remove(self) -> None:
         """Delete the checkpoint of a complete run. A file of another kind is not deleted."""
-        self._rows = None
         with contextlib.suppress(OSError):
-            if replaceable(self.path, (_CHECKPOINT_MARK,)):
+            if replaceable(self.path, (OUTPUT_MARK,)):
                 os.unlink(self.path)
 
 
@@ -406,12 +210,49 @@ def _circumstances(facts: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _frame_of(
-    saved: Saved, facts: Mapping[str, str], rows: Mapping[str, int]
+# Format of the length of a frame and of the hash after it, each with a line break.
+_FRAME_HEAD_FORMAT, _FRAME_END_FORMAT = b"%016d\n", b"\n%s\n"
+FRAME_HEAD, FRAME_END = 17, 66
+
+
+def frame(content: list[bytes | memoryview]) -> list[bytes | memoryview]:
+    """Return the parts of a frame: its length, its content, and their hash."""
+    digest = hashlib.sha256()
+    for part in content:
+        digest.update(part)
+    head = _FRAME_HEAD_FORMAT % sum(map(len, content))
+    return [head, *content, _FRAME_END_FORMAT % digest.hexdigest().encode()]
+
+
+def frame_content(
+    facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
 ) -> list[bytes | memoryview]:
-    """Return the bytes of a checkpoint without the first rows, which an earlier frame contains."""
-    about = {"started": saved.started, "wall_time": saved.wall_time}
-    return frame_content(_circumstances(facts) | about, saved.arrays, rows)
+    """Return the content of a frame.
+
+    It is a line of JSON with facts and with name, type, and shape of each array, followed by the
+    bytes of the arrays, which are not copied.
+    """
+    rows = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    shapes = [[name, array.dtype.str, array.shape] for name, array in rows.items()]
+    line = json.dumps({**facts, "arrays": shapes}).encode() + b"\n"
+    return [line, *(array.data.cast("B") for array in rows.values() if array.size)]
+
+
+def arrays_in(content: bytes | memoryview) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Return the facts and arrays of a frame. The arrays are read when they are used.
+
+    Raises
+    ------
+    Exception
+        Nearly any error of json and NumPy if the frame has other content.
+    """
+    end = re.search(b"\n", content)
+    at = len(content) if end is None else end.end()
+    facts, arrays = json.loads(bytes(content[:at])), {}
+    for name, kind, shape in facts.pop("arrays"):
+        arrays[name] = np.frombuffer(content, kind, math.prod(shape), at).reshape(shape)
+        at += arrays[name].nbytes
+    return facts, arrays
 
 
 # First line of FILE.part, which identifies a file of granchain.
@@ -461,9 +302,9 @@ class StudyPart:
         target = end_of_links(path)
         self.path = target.with_name(f"{target.name}.part")
         self.columns: list[dict[str, Any]] = []
-        self._content, self._frames = memoryview(b""), list[memoryview]()
+        # number of valid bytes; 0 before anything was written or read
+        self._length, self._content = 0, memoryview(b"")
         self._rows_of_members: dict[str, tuple[int, int]] | None = None
-        self._journal = FrameFile(self.path, PART_HEAD)
         if os.path.lexists(self.path):
             if (
                 not self.path.is_file()
@@ -485,10 +326,23 @@ class StudyPart:
                     self.columns = [columns_in(frame) for frame in self._read_frames()]
 
     def _read_frames(self) -> list[memoryview]:
-        """Return the frames of the file, which is read again if it exists."""
-        if self._journal.length or os.path.lexists(self.path):
-            self._content, self._frames = self._journal.read("an unfinished study")
-        return self._frames
+        """Return the frames up to the first incomplete one, which stay on the disk until used."""
+        frames: list[memoryview] = []
+        if not self._length and not os.path.lexists(self.path):
+            return frames
+        with open_for_reading(self.path, "an unfinished study") as file:
+            self._content = content = portable.content_of(file)
+        self._length = at = len(PART_HEAD) if content[: len(PART_HEAD)] == PART_HEAD else 0
+        while at and (digits := bytes(content[at : at + FRAME_HEAD])).strip().isdigit():
+            start, stop = at + FRAME_HEAD, at + FRAME_HEAD + int(digits)
+            at = stop + FRAME_END
+            digest = hashlib.sha256(content[start:stop]).hexdigest()
+            portable.release(content)
+            if content[stop:at] != _FRAME_END_FORMAT % digest.encode():
+                break
+            frames.append(content[start:stop])
+            self._length = at
+        return frames
 
     def result(self, name: str) -> PlainResult | None:
         """Return the complete result of a member by its name, or None if the file has none."""
@@ -522,9 +376,34 @@ class StudyPart:
 
     def add(self, columns: Mapping[str, Any]) -> None:
         """Append completed members. The first ones replace a file that is not resumed."""
-        put = self._journal.append if self._journal.length else self._journal.begin
-        put(content_of_columns(columns))
+        parts = frame(content_of_columns(columns))
+        size = sum(map(len, parts))
+        if self._length:
+            self._append(parts, size)
+        else:
+            # the old file stays until the new one is complete
+            marks = (PART_HEAD,)
+            with new_file(self.path, True, marks, size) as partial, partial.open("wb") as file:
+                file.writelines([PART_HEAD, *parts])
+        self._length = (self._length or len(PART_HEAD)) + size
         self._rows_of_members = None
+
+    def _append(self, parts: list[bytes | memoryview], size: int) -> None:
+        """Append a frame. If this fails, the valid frames are unchanged."""
+        with (
+            os_errors_explained(self.path, size),
+            os.fdopen(os.open(self.path, portable.TO_WRITE), "wb", 0) as file,
+        ):
+            file.truncate(self._length)
+            file.seek(self._length)
+            try:
+                for part in parts:
+                    while part:
+                        part = part[file.write(part) :]
+                portable.flush(file.fileno())
+            except OSError:
+                file.truncate(self._length)
+                raise
 
     def remove(self) -> None:
         """Delete the file, because the study is complete."""
@@ -595,13 +474,12 @@ def content_of_columns(columns: Mapping[str, Any]) -> list[bytes | memoryview]:
         for row, each in enumerate(plain):
             if each is not None:
                 arrays |= {f"result {row} {name}": array for name, array in each.arrays.items()}
-    return frame_content(lists, arrays, {})
+    return frame_content(lists, arrays)
 
 
 def columns_in(content: bytes | memoryview) -> dict[str, Any]:
     """Return the columns of a frame."""
-    lists, stored = arrays_in(content)
-    arrays = {name: rows for name, (_, rows) in stored.items()}
+    lists, arrays = arrays_in(content)
     if "result" in lists:
         of_member: list[dict[str, np.ndarray]] = [{} for _ in lists["result"]]
         for name in [name for name in arrays if name.startswith("result ")]:
@@ -611,5 +489,4 @@ def columns_in(content: bytes | memoryview) -> dict[str, Any]:
             None if facts is None else PlainResult(facts, of_member[row])
             for row, facts in enumerate(lists["result"])
         ]
-    del lists["arrays"]
     return lists | arrays

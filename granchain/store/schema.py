@@ -22,10 +22,11 @@ from granchain.errors import nearest
 
 # Version of the file layout. A reader refuses any other.
 FORMAT = "1"
-# Attribute of a file that names its content: a class of answers, or a study.
+# Attribute of a file that names its content: a class of answers, a study, or a checkpoint.
 CONTENT = "granchain_content"
 ENSEMBLE = "Ensemble"
 STUDY = "Study"
+CHECKPOINT = "Checkpoint"
 
 # UDUNITS, which the CF conventions require, has integer powers only: it reads "N/m^1.5" as N/m
 # times 5 and rejects "N/m^n". For such a unit, and for a unit of a user's law, `units` is "1" and
