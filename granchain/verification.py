@@ -9,8 +9,9 @@ error, from dense samples of the same run.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from itertools import pairwise
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -57,53 +58,6 @@ PEAK_ROUNDING = 1e-12
 _AT_SENSORS = ("sensor_bead",)
 
 
-class SensorError(NamedTuple):
-    """First pulse at a sensor with absolute error bars.
-
-    For random cases of all laws, the sum of the step and sampling error bars covers the error for
-    95 % of the peaks and 95 % of the arrivals.
-
-    Attributes
-    ----------
-    bead : int
-        Label of the bead.
-    peak, arrival : float
-        Peak [N] and arrival [s] from a run of the case with its step and its samples.
-    peak_error, arrival_error : float
-        Error bars of the time step, of the peak [N] and of the arrival [s].
-    peak_sampling, arrival_sampling : float
-        Error bars of the samples, of the peak [N] and of the arrival [s]. They follow from the
-        change of the peak if every step of the same run is sampled.
-    """
-
-    bead: int
-    peak: float
-    peak_error: float
-    peak_sampling: float
-    arrival: float
-    arrival_error: float
-    arrival_sampling: float
-
-    @property
-    def relative(self) -> float:
-        """Larger relative error bar of peak and arrival from the step [1]."""
-        return max(self.peak_error / abs(self.peak), self.arrival_error / abs(self.arrival))
-
-    @property
-    def relative_of_samples(self) -> float:
-        """Larger relative error bar of peak and arrival from the samples [1]."""
-        return max(self.peak_sampling / abs(self.peak), self.arrival_sampling / abs(self.arrival))
-
-    @property
-    def relative_of_all(self) -> float:
-        """Larger relative error bar of peak and arrival from step and samples [1]."""
-        peak, arrival = (
-            self.peak_error + self.peak_sampling,
-            self.arrival_error + self.arrival_sampling,
-        )
-        return max(peak / abs(self.peak), arrival / abs(self.arrival))
-
-
 class Verification(Answer):
     """Discretization errors of a case, from three time steps, or four if three do not confirm the
     order.
@@ -137,7 +91,8 @@ class Verification(Answer):
         divided by the energy supplied. The latter is nan if no energy is supplied.
     sensor_bead, peak, peak_error, peak_sampling, arrival, arrival_error, arrival_sampling : array
         First pulse at each sensor that it passes during the run, with error bars for the time step
-        and for the sampling.
+        and for the sampling. For random cases of all laws, the sum of both covers the error for
+        95 % of the peaks and 95 % of the arrivals.
     """
 
     labels: ClassVar = {
@@ -164,26 +119,30 @@ class Verification(Answer):
         "arrival_sampling": Label(_AT_SENSORS, "s", "error of the arrival from the samples"),
     }
 
-    @property
-    def steps(self) -> tuple[float, ...]:
-        """Time step of each run [s]."""
-        return tuple(self.step.tolist())
+    def relative_errors(self, *parts: str) -> np.ndarray:
+        """Return the larger relative error of peak and arrival at each sensor [1].
 
-    @property
-    def residuals(self) -> tuple[float, ...]:
-        """Error of the energy balance at each step, divided by the energy supplied."""
-        return tuple(self.residual.tolist())
+        Parameters
+        ----------
+        *parts : str
+            Parts of the error that are added: "error" (of the time step) and "sampling".
+        """
+        return relative_errors({name: self[name] for name in SENSOR_COLUMNS}, *parts)
 
-    @property
-    def sensors(self) -> tuple[SensorError, ...]:
-        """First pulse at each sensor with its error bars."""
-        columns = (self[name].tolist() for name in ("sensor_bead", *SensorError._fields[1:]))
-        return tuple(map(SensorError, *columns))
 
-    @property
-    def doubt(self) -> str:
-        """Message with the reason why the order is not confirmed, or an empty string."""
-        return str(self.messages[0]) if self.messages else ""
+# Variables with one value for each sensor.
+SENSOR_COLUMNS = tuple(
+    name for name, label in Verification.labels.items() if label.dims == _AT_SENSORS
+)
+
+
+def relative_errors(columns: Mapping[str, np.ndarray], *parts: str) -> np.ndarray:
+    """Return the larger relative error of peak and arrival at each sensor. See `Verification`."""
+    peak, arrival = (
+        sum(columns[f"{name}_{part}"] for part in parts) / np.abs(columns[name])
+        for name in ("peak", "arrival")
+    )
+    return np.asarray(np.maximum(peak, arrival))
 
 
 def doubt_about(order: float) -> str:
@@ -263,21 +222,20 @@ def verify(case: Case, tolerance: float = 1e-3) -> Verification:
     sensors = sensor_errors(
         case, results, factors, stride // close, used, CONFIRMED if confirmed else UNCONFIRMED
     )
-    steps = tuple(factor * step.value for factor in factors)
     balances = [energy_balance(result) for result in results]
     residuals = tuple(
         math.nan if balance is None else balance.largest_residual for balance in balances
     )
     # step at which the largest error bar equals the tolerance
-    bar = max((sensor.relative for sensor in sensors), default=math.nan)
+    bar = max(relative_errors(sensors, "error").tolist(), default=math.nan)
     sufficient = (
         min(largest_known, step.value * (tolerance / bar) ** (1.0 / used))
         if bar > 0.0
         else largest_known
-        if sensors
+        if sensors["sensor_bead"].size
         else math.nan
     )
-    largest = max((sensor.relative_of_all for sensor in sensors), default=math.nan)
+    largest = max(relative_errors(sensors, "error", "sampling").tolist(), default=math.nan)
     data: dict[str, Any] = {
         "order": order,
         "order_stated": stated,
@@ -291,14 +249,10 @@ def verify(case: Case, tolerance: float = 1e-3) -> Verification:
         "kept": confirmed and largest <= tolerance,
         "sufficient_step": sufficient,
         "largest_known_step": largest_known,
-        "step": steps,
+        "step": [factor * step.value for factor in factors],
         "residual": residuals,
+        **sensors,
     }
-    names = ("sensor_bead", *SensorError._fields[1:])
-    for name, column in zip(
-        names, zip(*sensors, strict=True) if sensors else [[]] * 7, strict=True
-    ):
-        data[name] = np.array(column, dtype=int if name == "sensor_bead" else float)
     doubt = () if confirmed else (doubt_about(order),)
     return Verification(data, case=case, messages=doubt, provenance=law_provenance(case))
 
@@ -370,30 +324,32 @@ def sensor_errors(
     every: int,
     order: float,
     safety: float,
-) -> tuple[SensorError, ...]:
-    """Return peaks and arrivals with error bars.
+) -> dict[str, np.ndarray]:
+    """Return peaks and arrivals with error bars, one column for each variable of the sensors.
 
     They use the samples of the case. Pulses must be complete at every step and sampling.
 
     The peaks of all steps are computed from samples at common times. The samples of the case are a
     subset of those at its step.
     """
-    if not case.sensors.beads:
-        return ()
     case_index = factors.index(1.0)
     # samples at common times: each sample of the coarsest step, every second one of the next, and
     # so on
     common = [round(factors[0] / factor) for factor in factors]
     finer = round(1.0 / factors[-1])
-    rows = []
+    rows: list[dict[str, float]] = []
     measured = (
-        [measured_pulses(result, n) for result, n in zip(results, common, strict=True)],
-        [measured_pulses(results[case_index], every)],
-        [measured_pulses(results[case_index])],
-        # samples with the interval of the case, at each possible position on the pulse, and samples
-        # at shorter intervals
-        [measured_pulses(results[-1], finer, phase) for phase in range(finer)],
-        [measured_pulses(results[-1])],
+        ()
+        if not case.sensors.beads
+        else (
+            [measured_pulses(result, n) for result, n in zip(results, common, strict=True)],
+            [measured_pulses(results[case_index], every)],
+            [measured_pulses(results[case_index])],
+            # samples with the interval of the case, at each possible position on the pulse, and
+            # samples at shorter intervals
+            [measured_pulses(results[-1], finer, phase) for phase in range(finer)],
+            [measured_pulses(results[-1])],
+        )
     )
     for i, bead in enumerate(case.sensors.beads):
         steps, sampled, close, placed, closest = (
@@ -401,7 +357,7 @@ def sensor_errors(
         )
         if not all(pulse.complete for pulse in (*steps, *sampled, *close, *placed, *closest)):
             continue
-        errors: dict[str, float] = {}
+        errors: dict[str, float] = {"sensor_bead": bead}
         for name in ("peak", "arrival"):
             by_step, (at_case,), (near,), by_phase, (nearest,) = (
                 [getattr(pulse, name) for pulse in stack]
@@ -410,8 +366,12 @@ def sensor_errors(
             errors[name] = at_case
             errors[f"{name}_error"] = error_bar(by_step, factors, order, safety)
             errors[f"{name}_sampling"] = sampling_error(at_case, near, by_phase, nearest)
-        rows.append(SensorError(bead=bead, **errors))
-    return tuple(rows)
+        rows.append(errors)
+    kinds = {"sensor_bead": int}
+    return {
+        name: np.array([row[name] for row in rows], dtype=kinds.get(name, float))
+        for name in SENSOR_COLUMNS
+    }
 
 
 def sampling_error(sampled: float, close: float, placed: list[float], closest: float) -> float:

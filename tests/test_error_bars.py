@@ -51,16 +51,16 @@ def seen_in(cases):
         step = found.time_step / REFINED
         small = {"time.step": step, "sensors.interval": max(step, case.time.end / SAMPLES)}
         fine = gc.run(case.replace(**small, **{"energy.bound": 1.0}))
-        for one in found.sensors:
-            force, time, force_open, time_open = exact_peak(
-                fine, case.sensors.beads.index(one.bead)
-            )
+        for k, bead in enumerate(found.sensor_bead):
+            force, time, force_open, time_open = exact_peak(fine, case.sensors.beads.index(bead))
+            peak, peak_bar = found.peak[k], found.peak_error[k] + found.peak_sampling[k]
+            arrival, bar = found.arrival[k], found.arrival_error[k] + found.arrival_sampling[k]
             seen.append(
                 like
-                | {"peak error": (abs(one.peak - force) - force_open) / force}
-                | {"peak bar": (one.peak_error + one.peak_sampling) / force}
-                | {"arrival error": (abs(one.arrival - time) - time_open) / time}
-                | {"arrival bar": (one.arrival_error + one.arrival_sampling) / time}
+                | {"peak error": (abs(peak - force) - force_open) / force}
+                | {"peak bar": peak_bar / force}
+                | {"arrival error": (abs(arrival - time) - time_open) / time}
+                | {"arrival bar": bar / time}
             )
     return seen
 

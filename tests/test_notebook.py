@@ -78,7 +78,7 @@ def test_what_was_found_for_a_case_shows_errors_and_messages():
     numbers |= {"sensor_bead": [5], "peak": [31.5], "peak_error": [0.1], "peak_sampling": [0.2]}
     verified = Verification(numbers, law="ma-liu", title=ATTACK, messages=[doubt_about(1.2)])
     shown = read(verified).text.replace("\n", "")
-    assert ATTACK in shown and "531.50.10.2" in shown and verified.doubt in shown
+    assert ATTACK in shown and "531.50.10.2" in shown and verified.messages[0] in shown
     limits = {"contact.restitution": 0.99, "contact.restitution_high": 0.99}
     labels = {name: Label((), "1", "case parameter") for name in limits}
     bounds = {"key": ["contact.restitution"], "at_bound": [True]}

@@ -41,8 +41,10 @@ def true_errors(case, found):
     )
     true = first_pulse(fine.time, fine.sensor_force)
     return [
-        (abs(peak - one.peak), abs(top - one.arrival))
-        for peak, top, one in zip(true.peak, true.top, found.sensors, strict=True)
+        (abs(peak - found_peak), abs(top - arrival))
+        for peak, top, found_peak, arrival in zip(
+            true.peak, true.top, found.peak, found.arrival, strict=True
+        )
     ]
 
 
@@ -53,9 +55,9 @@ def test_the_observed_order_is_two(law, figure):
     what = "observed order of 12 beads at 2, 1 and 1/2 automatic steps"
     figure(what, found.order, at_least=1.85, at_most=2.15)
     assert found.confirmed and found.order_stated == 2
-    assert found.steps == tuple(factor * found.time_step for factor in AROUND)
+    assert found.step.tolist() == [factor * found.time_step for factor in AROUND]
     # at half the step, a quarter of the residual
-    assert found.residuals[0] / found.residuals[1] == pytest.approx(4.0, rel=0.1)
+    assert found.residual[0] / found.residual[1] == pytest.approx(4.0, rel=0.1)
 
 
 def test_the_sufficient_step_is_sufficient_and_not_far_from_it():
@@ -65,8 +67,10 @@ def test_the_sufficient_step_is_sufficient_and_not_far_from_it():
     assert found.time_step < found.sufficient_step < found.largest_known_step
     again = verify(case.replace(**{"time.step": found.sufficient_step}))
     reached = max(
-        max(p / one.peak, a / one.arrival)
-        for one, (p, a) in zip(again.sensors, true_errors(case, again), strict=True)
+        max(p / peak, a / arrival)
+        for peak, arrival, (p, a) in zip(
+            again.peak, again.arrival, true_errors(case, again), strict=True
+        )
     )
     assert 0.5e-4 < reached < 1e-4
     # at order two, a hundredth of the tolerance requires a tenth of the step
@@ -80,11 +84,13 @@ def test_the_sampling_is_told_apart_from_the_step():
     # error than the step
     found = verify(small("hertz", **{"sensors.interval": 4e-6}))
     # at bead 8 the peak of the pulse is at a sample by chance
-    coarse, fine = found.sensors[0], verify(small("hertz")).sensors[0]
-    assert 1e-3 * coarse.peak < coarse.peak_sampling < 0.1 * coarse.peak
-    assert coarse.relative < 1e-4 and coarse.relative_of_all > 1e-3
-    assert fine.peak_sampling < 1e-5 * fine.peak
-    assert coarse.arrival_error < 1e-4 * coarse.arrival
+    fine = verify(small("hertz"))
+    assert 1e-3 * found.peak[0] < found.peak_sampling[0] < 0.1 * found.peak[0]
+    by_step, together = found.relative_errors("error"), found.relative_errors("error", "sampling")
+    assert by_step[0] < 1e-4 and together[0] > 1e-3
+    assert found.relative_errors("sampling")[0] == pytest.approx(together[0] - by_step[0], rel=1e-3)
+    assert fine.peak_sampling[0] < 1e-5 * fine.peak[0]
+    assert found.arrival_error[0] < 1e-4 * found.arrival[0]
 
 
 def pulse(time):
@@ -124,13 +130,12 @@ def test_where_three_steps_do_not_confirm_the_order_a_fourth_is_taken():
     # step
     yielding = small("ma-liu", **{"striker.speed": 3.0})
     found = verify(yielding.replace(**{"time.end": 2e-4, "time.step": "fast"}))
-    assert found.steps == tuple(factor * found.time_step for factor in (*AROUND, 0.25))
-    assert found.confirmed and found.doubt == ""
+    assert found.step.tolist() == [factor * found.time_step for factor in (*AROUND, 0.25)]
+    assert found.confirmed and found.messages == ()
     found = verify(yielding.replace(**{"time.end": 4e-4}))
-    assert len(found.steps) == 4 and found.order < 1.7 and not found.confirmed
-    assert "The order is not reached" in found.doubt and found.as_dict()["messages"] == [
-        found.doubt
-    ]
+    assert len(found.step) == 4 and found.order < 1.7 and not found.confirmed
+    (doubt,) = found.messages
+    assert "The order is not reached" in doubt and found.as_dict()["messages"] == [doubt]
     assert found.order_used == found.order
 
 

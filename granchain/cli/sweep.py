@@ -232,11 +232,11 @@ def verification_text(verification: gc.Verification) -> str:
         ("step [s]", "fraction of stability limit", "maximum energy-balance error"),
         *(
             (f"{step:.6g}", f"{step / verification.limit:.3g}", number_text(float(residual), ".1e"))
-            for step, residual in zip(verification.steps, verification.residuals, strict=True)
+            for step, residual in zip(verification.step, verification.residual, strict=True)
         ),
     ]
     blocks = [text_table(rows, ">>>"), paragraph(about_order(verification))]
-    if not verification.sensors:
+    if not len(verification.sensor_bead):
         return "\n".join([*blocks, f"{NO_PEAK[0]}, so there are no error bars. {NO_PEAK[1]}"])
     heads = (
         "sensor bead",
@@ -248,19 +248,19 @@ def verification_text(verification: gc.Verification) -> str:
         "sampling error",
         "total error [%]",
     )
-    bars = [
-        (
-            str(sensor.bead),
-            number_text(sensor.peak),
-            f"{sensor.peak_error:.2g}",
-            f"{sensor.peak_sampling:.2g}",
-            number_text(sensor.arrival, factor=1e6),
-            f"{sensor.arrival_error * 1e6:.2g}",
-            f"{sensor.arrival_sampling * 1e6:.2g}",
-            f"{100.0 * sensor.relative_of_all:.2g}",
-        )
-        for sensor in verification.sensors
-    ]
+    v, relative = verification, verification.relative_errors("error", "sampling")
+    columns = (
+        map(str, v.sensor_bead.tolist()),
+        map(number_text, v.peak.tolist()),
+        *((f"{error:.2g}" for error in errors) for errors in (v.peak_error, v.peak_sampling)),
+        (number_text(arrival, factor=1e6) for arrival in v.arrival.tolist()),
+        *(
+            (f"{error * 1e6:.2g}" for error in errors)
+            for errors in (v.arrival_error, v.arrival_sampling)
+        ),
+        (f"{100.0 * error:.2g}" for error in relative),
+    )
+    bars = zip(*columns, strict=True)
     return "\n".join(
         [*blocks, text_table([heads, *bars], ">" * 8), paragraph(step_text(verification))]
     )
@@ -282,7 +282,7 @@ def about_order(verification: gc.Verification) -> str:
     )
     if not verification.confirmed:
         sentence += (
-            f" {verification.doubt} The errors from the step use order "
+            f" {verification.messages[0]} The errors from the step use order "
             f"{verification.order_used:.2g} and three times the extrapolated error."
         )
     return sentence
@@ -302,7 +302,7 @@ def step_text(verification: gc.Verification) -> str:
             " or better; a larger step is not recommended, because its order of convergence is "
             "unknown"
         )
-    sampled = max((sensor.relative_of_samples for sensor in verification.sensors), default=0.0)
+    sampled = verification.relative_errors("sampling").max(initial=0.0)
     if sampled > verification.tolerance:
         sentence += (
             f". Sampling alone causes errors of up to {100.0 * sampled:.2g} %. Use a shorter "
@@ -321,7 +321,7 @@ def missed_tolerance_text(verification: gc.Verification) -> str:
             f"{verification.order_stated}. Use a smaller step"
         )
     else:
-        by_step = max(sensor.relative for sensor in verification.sensors) > verification.tolerance
+        by_step = verification.relative_errors("error").max() > verification.tolerance
         advice = (
             f"a step of {verification.sufficient_step:.3g} s"
             if by_step

@@ -9,22 +9,28 @@ from typing import Any
 
 import numpy as np
 
-from granchain.figures.laws import restitution_against_speed
-from granchain.figures.studies import (
-    band_traces,
-    sensitivities,
-    study_curves,
-    study_distribution,
-    study_map,
-    study_numbers,
-)
-from granchain.figures.style import ANSWER_FIGURES, RUN_FIGURES, RunFigure, labels_of
+from granchain import figures as plots
+from granchain.figures.studies import study_numbers
+from granchain.figures.style import RUN_FIGURES, RunFigure, labels_of
 from granchain.store import Result
 from granchain.store.answer import check_result
 from granchain.store.schema import Unread
 
 Draw = Callable[..., Any]
 
+# Figures of answers by class.
+ANSWER_FIGURES: dict[str, Draw] = {
+    "Branch": plots.bifurcation,
+    "Comparison": plots.comparison,
+    "Dispersion": plots.dispersion_curves,
+    "Fit": plots.fit,
+    "ImpactComparison": plots.impact_comparison,
+    "ImpactResult": plots.impact_loops,
+    "Modes": plots.mode_shapes,
+    "Orbit": plots.orbit,
+    "Ranking": plots.fit,
+    "Spectrum": plots.spectrum,
+}
 # Largest number of plotted beads or contacts; more are not visible in a figure.
 MOST_PLACES = 2**20
 # Largest size of a plotted variable [bytes]; plotting takes about seven times as much.
@@ -122,14 +128,14 @@ def study_figures(study: Any) -> dict[str, Draw]:
     """
     kind = str(study.attrs.get("granchain_study"))
     if kind == "bands":
-        more = {"sensitivities": partial(sensitivities, study)} if "first_order" in study else {}
-        return {"band_traces": partial(band_traces, study), **more}
+        names = ["band_traces", *(["sensitivities"] if "first_order" in study else [])]
+        return {name: partial(getattr(plots, name), study) for name in names}
     if kind == "impacts":
         return impact_figures(study)
     if kind == "mode_study":
         dims = [str(dim) for dim in study["frequencies"].dims if dim != "mode"]
         lines = next((dim for dim in dims if dim != "draw" and len(study[dim]) > 1), None)
-        return {"frequencies": partial(study_curves, study, "frequencies", "mode", lines)}
+        return {"frequencies": partial(plots.study_curves, study, "frequencies", "mode", lines)}
     return sweep_figures(study)
 
 
@@ -142,9 +148,11 @@ def impact_figures(study: Any) -> dict[str, Draw]:
     lines = "law" if len(study["law"]) > 1 else None
     for key in keys:
         other = lines or next((other for other in keys if other != key), None)
-        figures[f"restitution-over-{key}"] = partial(study_curves, study, name, key, other)
-        if key == "speed":
-            figures[f"restitution-over-{key}"] = partial(restitution_against_speed, study)
+        figures[f"restitution-over-{key}"] = (
+            partial(plots.restitution_against_speed, study)
+            if key == "speed"
+            else partial(plots.study_curves, study, name, key, other)
+        )
     return figures
 
 
@@ -167,7 +175,7 @@ def sweep_figures(study: Any) -> dict[str, Draw]:
         keys = [str(key) for key in study.coords if study[key].dims == ("run",) and key != "run"]
         pairs = [(name, key) for name in (*features, "force_amplitude") for key in keys]
         return {
-            f"{name}-over-{key.replace('.', '-')}": partial(study_curves, study, name, key)
+            f"{name}-over-{key.replace('.', '-')}": partial(plots.study_curves, study, name, key)
             for name, key in pairs
             if name in study and len(study["run"]) > 1
         }
@@ -178,17 +186,23 @@ def sweep_figures(study: Any) -> dict[str, Draw]:
     named = [key for key in keys if key not in numbered]
     first = "run" if "run" in study.dims else next(iter(named + numbered), None)
     if beads > 1 and (first != "run" or study.attrs.get("how") == "zip"):
-        figures["peaks"] = partial(study_curves, study, "peak", "sensor_bead", first)
+        figures["peaks"] = partial(plots.study_curves, study, "peak", "sensor_bead", first)
     for key in numbered:
         lines = next(iter([*named, *(other for other in numbered if other != key)]), None)
-        for name in features:
-            figure = f"{name}-over-{key.replace('.', '-')}"
-            figures[figure] = partial(study_curves, study, name, key, lines)
+        figures |= {
+            f"{name}-over-{key.replace('.', '-')}": partial(
+                plots.study_curves, study, name, key, lines
+            )
+            for name in features
+        }
     if len(numbered) > 1:
-        for name in features:
-            figures[f"{name}-map"] = partial(study_map, study, name, numbered[0], numbered[1])
+        figures |= {
+            f"{name}-map": partial(plots.study_map, study, name, *numbered[:2]) for name in features
+        }
     if any(dim in dims and len(study[dim]) >= LEAST_DISTRIBUTION for dim in ("draw", "run")):
         lines = next(iter(named), None)
-        for name in [*features, *(["peak"] if beads else [])]:
-            figures[f"{name}-distribution"] = partial(study_distribution, study, name, lines)
+        figures |= {
+            f"{name}-distribution": partial(plots.study_distribution, study, name, lines)
+            for name in [*features, *(["peak"] if beads else [])]
+        }
     return figures

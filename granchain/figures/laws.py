@@ -18,7 +18,6 @@ from granchain.figures.style import (
     Panels,
     label_axis,
     named_laws,
-    of_answers,
     styled,
     zero_line,
 )
@@ -69,7 +68,7 @@ def loop_styles(axes: Any, loading: str, unloading: str, residual: bool) -> list
     ]
 
 
-@of_answers("ImpactResult")
+@styled
 def impact_loops(*impacts: ImpactResult, ax: Any = None, style: Any = SHEET) -> Figure:
     """Plot force versus overlap of impacts.
 

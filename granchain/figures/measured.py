@@ -23,10 +23,10 @@ from granchain.figures.style import (
     label_axis,
     largest,
     named_laws,
-    of_answers,
     panel_title,
     quantity,
     share_limits,
+    styled,
     text_look,
     whole_ticks,
     write_label,
@@ -58,7 +58,7 @@ def measured_look(axes: Any, size: float = 0.7) -> dict[str, Any]:
     return {**marker, "color": axes.title.get_color(), "markersize": size}
 
 
-@of_answers("Comparison")
+@styled
 def comparison(comparison: Comparison, *, ax: Any = None, style: Any = SHEET) -> Figure:
     """Plot measured and computed forces at each sensor, with residuals below.
 
@@ -169,7 +169,7 @@ def _forces_and_residuals(
     panel_title(force, body_name(sensor.bead) + merged, textwrap.shorten(text, 44))
 
 
-@of_answers("Fit", "Ranking")
+@styled
 def fit(fit: Fit | Ranking[Any] | Equivalent, *, ax: Any = None, style: Any = SHEET) -> Figure:
     """Plot a fit, or the best three laws of a ranking.
 
@@ -288,7 +288,7 @@ def _plot_differences(answers: Sequence[Equivalent], ax: Any) -> Figure:
     return panels.finish(f"Laws that approximate {to}", laws)
 
 
-@of_answers("ImpactComparison")
+@styled
 def impact_comparison(
     comparison: ImpactComparison, *, ax: Any = None, style: Any = SHEET
 ) -> Figure:

@@ -16,8 +16,8 @@ from granchain.figures.style import (
     Panels,
     label_axis,
     named_laws,
-    of_answers,
     quantity,
+    styled,
     write_label,
 )
 
@@ -37,7 +37,7 @@ MARKS = {
 }  # fmt: skip
 
 
-@of_answers("Orbit")
+@styled
 def orbit(orbit: Orbit, *, ax: Any = None, style: Any = SHEET) -> Figure:
     """Plot an orbit, a Poincaré section, and the Floquet multipliers.
 
@@ -117,7 +117,7 @@ def _section(orbit: Orbit, axes: Any) -> None:
     label_axis(axes.yaxis, "velocity", "m/s")
 
 
-@of_answers("Branch")
+@styled
 def bifurcation(
     branch: Branch, bead: int | None = None, *, ax: Any = None, style: Any = SHEET
 ) -> Figure:

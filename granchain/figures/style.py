@@ -117,20 +117,6 @@ def styled(function: Callable[_DrawParameters, _Made]) -> Callable[_DrawParamete
     return in_style
 
 
-def of_answers(
-    *kinds: str,
-) -> Callable[[Callable[_DrawParameters, _Made]], Callable[_DrawParameters, _Made]]:
-    """Declare the figure of the answers of these classes; its argument `style` sets its style."""
-
-    def declare(function: Callable[_DrawParameters, _Made]) -> Callable[_DrawParameters, _Made]:
-        """Return the function with its style, after it is listed for the answers."""
-        in_style = styled(function)
-        ANSWER_FIGURES.update(dict.fromkeys(kinds, in_style))
-        return in_style
-
-    return declare
-
-
 def of_runs(
     *needed: str, unless: Callable[[Any], str] = lambda result: ""
 ) -> Callable[[Callable[_DrawParameters, _Made]], Callable[_DrawParameters, _Made]]:
@@ -181,8 +167,6 @@ class RunFigure(NamedTuple):
         return self.unless(result)
 
 
-# Figures of answers by class.
-ANSWER_FIGURES: dict[str, Callable[..., Any]] = {}
 # Figures of results by name, in the order of their definition.
 RUN_FIGURES: dict[str, RunFigure] = {}
 

@@ -17,8 +17,8 @@ from granchain.figures.style import (
     add_bar,
     label_axis,
     named_laws,
-    of_answers,
     quantity,
+    styled,
     whole_ticks,
     write_label,
 )
@@ -60,7 +60,7 @@ def shade_gaps(axes: Any, span: Any, band_edges: np.ndarray, top: float) -> None
         span(low, high, color=colour, alpha=GAP, linewidth=0.0, zorder=0, label=label)
 
 
-@of_answers("Spectrum")
+@styled
 def spectrum(*spectra: Spectrum, ax: Any = None, style: Any = SHEET) -> Figure:
     """Plot the transmission, the coherence, and the map of spectra.
 
@@ -189,7 +189,7 @@ def running_median(values: np.ndarray) -> np.ndarray:
     return np.asarray(np.median(np.lib.stride_tricks.sliding_window_view(padded, LINES), axis=-1))
 
 
-@of_answers("Dispersion")
+@styled
 def dispersion_curves(
     dispersion: Dispersion | Lattice, *, ax: Any = None, style: Any = SHEET
 ) -> Figure:
@@ -228,7 +228,7 @@ def dispersion_curves(
     )
 
 
-@of_answers("Modes")
+@styled
 def mode_shapes(modes: Modes, *, ax: Any = None, style: Any = SHEET) -> Figure:
     """Plot the participation of the modes versus frequency, and their shapes.
 

@@ -22,9 +22,8 @@ from granchain.contact import laws
 from granchain.contact.inputs import input_values
 from granchain.contact.law import ContactLaw, docstring_of
 from granchain.errors import CaseError, RunError
-from granchain.figures.catalogue import figures_of, lacking, several_figures
+from granchain.figures.catalogue import ANSWER_FIGURES, figures_of, lacking, several_figures
 from granchain.figures.style import (
-    ANSWER_FIGURES,
     MOST_CURVES,
     RUN_FIGURES,
     evenly_spaced,

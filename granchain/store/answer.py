@@ -207,7 +207,8 @@ class Answer:
         )
 
     def __repr__(self) -> str:
-        facts = [fact for fact in (self.title, self.law, self._lengths()) if fact]
+        more = [f"{name} {value}" for name, value in self._more_attributes().items()]
+        facts = filter(None, (self.title, self.law, *more, self._lengths()))
         return f"<{type(self).__name__}: {'; '.join(facts)}>"
 
     def _repr_html_(self) -> str:
@@ -567,12 +568,6 @@ class Result(Answer):
 
     def _advice(self, name: str) -> str:
         return what_to_ask_for(name, self.variables)
-
-    def __repr__(self) -> str:
-        return (
-            f"<Result: {self.law}, {self.status.label}, time step {self.time_step:g} s; "
-            f"{self._lengths()}>"
-        )
 
     def _facts(self) -> list[tuple[str, str]]:
         facts = [

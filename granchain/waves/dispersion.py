@@ -83,13 +83,6 @@ class Dispersion(Answer):
         "attached_stiffness": Label(_OF_ATTACHED, "N/m", "stiffness of its spring"),
     }
 
-    def __repr__(self) -> str:
-        count = len(self.band)
-        return (
-            f"<Dispersion: {count} band{'s' * (count > 1)} up to {self.band_edges[-1, 1]:.5g} Hz, "
-            f"cell of {len(self.bead)} bead{'s' * (len(self.bead) > 1)}>"
-        )
-
     @cached_property
     def lattice(self) -> Lattice:
         """Dispersion of a lattice with the masses and springs of the cell."""

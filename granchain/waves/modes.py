@@ -78,12 +78,6 @@ class Modes(Answer):
         "attached_bead": Label(("attached",), "1", "label of the bead that carries it"),
     }
 
-    def __repr__(self) -> str:
-        return (
-            f"<Modes: {self.frequencies.size} of {self.title}, {self.frequencies[0]:.5g} to "
-            f"{self.frequencies[-1]:.5g} Hz>"
-        )
-
     @property
     def in_gap(self) -> np.ndarray | None:
         """True for each frequency outside the bands of the cell, or None without a cell."""

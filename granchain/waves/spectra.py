@@ -121,16 +121,6 @@ class Spectrum(Answer):
         "power": Label(("cell_frequency", "wavenumber"), "1", "power, relative to the largest"),
     }
 
-    def __repr__(self) -> str:
-        edges = (
-            ", ".join(f"{low:.5g} to {high:.5g} Hz" for low, high in self.band_edges.tolist())
-            or "no band edges"
-        )
-        return (
-            f"<Spectrum: {self.source} to {self.sensor}, {len(self.frequency)} frequencies "
-            f"{self.resolution:.4g} Hz apart; {edges}>"
-        )
-
     @property
     def dispersion(self) -> Dispersion | None:
         """Dispersion of the case, or None if its chain is not periodic and precompressed."""

@@ -8,7 +8,8 @@ import xarray as xr
 
 import granchain as gc
 from granchain import figures
-from granchain.figures.style import ANSWER_FIGURES, RUN_FIGURES
+from granchain.figures.catalogue import ANSWER_FIGURES
+from granchain.figures.style import RUN_FIGURES
 from granchain.measured.sensor import Sensor
 from granchain.status import Status
 from granchain.two_body import ImpactResult
