@@ -1,6 +1,7 @@
 """Likelihood: the posterior density of case parameters for a trace, as samplers need it."""
 
 import math
+import time
 from functools import cache
 from itertools import product
 
@@ -14,6 +15,7 @@ from support.short_chains import short
 from support.traces import changed
 
 import granchain as gc
+from granchain.engine import batch
 from granchain.errors import CaseError, TraceError
 from granchain.measured import Trace
 
@@ -23,6 +25,8 @@ pytestmark = pytest.mark.usefixtures("plain_members")
 FREE = {"contact.psi": gc.uniform(2.0, 4.0), "striker.speed": gc.normal(1.75, 0.2)}
 # values of the case steel-chain
 TRUE = [2.84, 1.77]
+# number of members from which they are advanced together
+COMPILED = batch.COMPILED
 INTERVAL, QUIET, CLOCK = 1e-6, 150, 1.3e-5
 
 
@@ -90,9 +94,11 @@ def test_standard_deviations_are_those_of_a_fit():
     )
 
 
-def test_clocks_and_gains_are_integrated_out():
+# The record alone gives the gain to 0.0024: with the second error, the prior matters as well.
+@pytest.mark.parametrize("error", [0.03, 0.005])
+def test_clocks_and_gains_are_integrated_out(error):
     # the same integral as a sum of residuals of a fit over a grid
-    found = gc.likelihood(short(), record(said={"common_gain": 0.03}, gains=1.02), FREE, threads=1)
+    found = gc.likelihood(short(), record(said={"common_gain": error}, gains=1.02), FREE, threads=1)
     problem = found._problem
     (model,) = problem._computed([np.array(TRUE)])
 
@@ -104,7 +110,7 @@ def test_clocks_and_gains_are_integrated_out():
     middle = min(arrival + np.linspace(-5e-7, 5e-7, 101), key=lambda clock: square(clock, 0.02))
     clocks, gains = middle + np.linspace(-1e-7, 1e-7, 41), np.linspace(-0.01, 0.05, 41)
     density = -0.5 * np.array([[square(clock, gain) for gain in gains] for clock in clocks])
-    density += stats.norm.logpdf(gains, scale=0.03)
+    density += stats.norm.logpdf(gains, scale=error)
     # the prior of the clock is normal, with the duration of the record as standard deviation
     density += stats.norm.logpdf(clocks, scale=np.ptp(problem.trace.time))[:, None]
     density -= sum(np.log(np.diag(one.root)).sum() for one in problem.predictions.values())
@@ -163,6 +169,14 @@ def test_posterior_is_the_product_of_prior_and_likelihood():
     assert problem().prior_transform([[0.25, 0.5]]).shape == (1, 2)
     with pytest.raises(CaseError, match=r"theta: the shape \(3,\) is not valid. It must be \(k,\)"):
         problem()([1.0, 2.0, 3.0])
+
+
+def test_a_seed_determines_the_starting_points_and_the_noise():
+    first, again, other = (problem().start(3, seed) for seed in (1, 1, 2))
+    assert (first == again).all() and (first != other).all()
+    plain, first, again, other = (problem().simulate(TRUE, seed) for seed in (None, 1, 1, 2))
+    assert (first == again).all() and (first != other).any() and (first != plain).any()
+    assert (plain == problem().simulate(TRUE)).all()
 
 
 @pytest.mark.long
@@ -304,6 +318,33 @@ def test_evidence_selects_the_true_law():
         # odds of 100 in favour of a wrong law
         assert evidence[best] - evidence[true] < math.log(100.0)
     assert right >= 19
+
+
+@pytest.mark.long
+def test_points_cost_little_more_than_the_runs_of_their_cases(monkeypatch):
+    monkeypatch.setattr(batch, "COMPILED", COMPILED)
+    # 1,000 fresh points of a chain of 70 beads at the fast step, on two threads, in processor time
+    case = gc.load_case("steel-chain").replace({"time.step": "fast", "snapshots": None})
+    run = gc.run(case)
+    _, force = gc.Sensor(interval=INTERVAL).read(run.time, run.sensor_force)
+    force = np.vstack([np.zeros((QUIET, force.shape[1])), force])
+    force = noisy(force, INTERVAL, "white", 0.01 * force.max(), 1)
+    about = {"title": "made up", "kind": "synthetic"}
+    samples = INTERVAL * np.arange(len(force))
+    trace = Trace(time=samples, force=force, beads=run.sensor_bead, about=about)
+    found = gc.likelihood(case, trace, FREE, threads=2)
+    random, ratios = np.random.default_rng(0), []
+    for count in (32, 1000, 1000, 1000):
+        points = found.prior_transform(random.random((count, 2)))
+        cases = found._cases(points)
+        start = time.process_time()
+        found(points)
+        middle = time.process_time()
+        gc.evaluate(cases, "traces", threads=2)
+        ratios.append((middle - start) / (time.process_time() - middle))
+    # the first turn compiles
+    print(ratios, flush=True)
+    assert min(ratios[1:]) <= 1.4
 
 
 @pytest.mark.long
