@@ -179,6 +179,18 @@ def test_a_seed_determines_the_starting_points_and_the_noise():
     assert (plain == problem().simulate(TRUE)).all()
 
 
+def test_starting_points_have_mean_and_width_of_the_posterior_with_a_narrow_prior():
+    # the record alone gives 1.77, the prior alone 1.79
+    found = gc.likelihood(short(), record(), {"striker.speed": gc.normal(1.79, 0.004)})
+    speeds = np.linspace(1.76, 1.81, 101)[:, None]
+    density = found(speeds)
+    mean, wide = moments(speeds, np.exp(density - logsumexp(density)))
+    near = found.start(400, 0)
+    # 4 standard errors of 400 points: 0.2 of a mean, 0.14 of a width
+    assert abs(near.mean(axis=0) - mean) < 0.2 * wide
+    assert near.std(axis=0) == pytest.approx(wide, rel=0.14)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("kind", ["white", "AR(1)"])
 def test_simulated_numbers_have_the_noise_of_the_record(kind):
