@@ -28,6 +28,7 @@ from granchain.errors import FileError, GranchainWarning
 from granchain.status import Status
 from granchain.store import Checkpoint, journal, open_answer
 from granchain.store.journal import Saved
+from granchain.store.schema import versions
 
 WALL = End("wall")
 # A displacement of a micrometre with a sine shape, similar to the overlaps in the struck chain.
@@ -226,11 +227,19 @@ def test_an_unfinished_run_is_kept_from_what_does_not_go_on_with_it(stopping, mo
 
 
 # Name and value of an attribute that is replaced, additional command-line options, and the message.
-OLD = json.dumps({"numpy": "0.1", "numba": "0.1"})
+VERSIONS = json.loads(versions())
 OTHERS = [
     ("", None, ("--set", "striker.speed=1.8"), "belongs to a different case. Use the case and the"),
     ("source_hash", "0" * 64, (), "was written by another version of granchain. Resume with that"),
-    ("versions", OLD, (), "was written with other versions of NumPy or Numba"),
+    *(
+        (
+            "versions",
+            json.dumps({**VERSIONS, package: "0.1.2"}),
+            (),
+            "other versions of Python, NumPy, or",
+        )
+        for package in ("python", "numpy", "numba")
+    ),
 ]
 
 

@@ -73,7 +73,7 @@ class LawRecord:
         if before.law != self.law:
             return f"it was computed with the law {before.law}, and this is {self.law}"
         if before.functions != self.functions:
-            return since + "its functions, or what they read, are others"
+            return since + "its functions, what they read, or the version of Python are others"
         for old, new in zip(before.kinds, self.kinds, strict=False):
             for name, was, is_now in zip(self.names, old, new, strict=False):
                 if repr(was) != repr(is_now):

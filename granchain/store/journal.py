@@ -57,8 +57,8 @@ _MUST_MATCH = {
     "the run that wrote it.",
     "source_hash": "the checkpoint was written by another version of granchain. Resume with "
     "that version.",
-    "packages": "the checkpoint was written with other versions of NumPy or Numba. Resume with "
-    "those versions.",
+    "packages": "the checkpoint was written with other versions of Python, NumPy, or Numba. "
+    "Resume with those versions.",
     "machine": "the checkpoint was written on a different kind of computer. Resume on a computer "
     "of that kind.",
     "set_up": "the checkpoint was set up with other parameters than this run. Resume with those "
@@ -205,7 +205,9 @@ def _circumstances(facts: Mapping[str, str]) -> dict[str, str]:
     return {
         **facts,
         "source_hash": source_hash(),
-        "packages": f"numpy {packages['numpy']}, numba {packages['numba']}",
+        # the bytecode, by which a law is compared, depends on the minor version of Python
+        "packages": f"python {packages['python'].rpartition('.')[0]}, numpy {packages['numpy']}, "
+        f"numba {packages['numba']}",
         "machine": f"{platform.system()} {platform.machine()}",
     }
 
