@@ -12,14 +12,7 @@ from functools import cache
 import numpy as np
 
 from granchain.engine.energy import RUNNING
-from granchain.engine.fields import (
-    BODY,
-    ELEMENT,
-    Field,
-    Followed,
-    Tables,
-    member_of,
-)
+from granchain.engine.fields import BodyRows, ElementRows, Followed, Tables, member_of
 from granchain.engine.recording import Records
 from granchain.engine.state import Memory, State
 from granchain.jit.compile import compiled
@@ -135,8 +128,10 @@ class Copies:
         memory = self.memory
         if history is not None:
             memory.tables.h[:, :, : n + 1] = history
-        beads = [memory.tables.bodies[:, row, 1 : n + 1] for row in _moving_rows(BODY)]
-        attached = [np.s_[:, row, state.chain.attached] for row in _moving_rows(ELEMENT)]
+        beads = [memory.tables.bodies[:, BodyRows._fields.index(name), 1 : n + 1] for name in "uv"]
+        attached = [
+            np.s_[:, ElementRows._fields.index(name), state.chain.attached] for name in "uv"
+        ]
         for bodies, where, initial in zip(beads, attached, (displacement, velocity), strict=True):
             bodies[:], memory.tables.elements[where] = initial[:, :n], initial[:, n:]
         steps = min(state.time_step.n_steps + 1, max(1, int(AT_ONCE / (count * n))))
@@ -149,12 +144,6 @@ class Copies:
             np.hstack([bodies, memory.tables.elements[where]])
             for bodies, where in zip(beads, attached, strict=True)
         )
-
-
-def _moving_rows(rows: tuple[Field, ...]) -> list[int]:
-    """Return the rows of displacement and velocity."""
-    names = [field.name for field in rows]
-    return [names.index(name) for name in ("u", "v")]
 
 
 @cache

@@ -281,18 +281,59 @@ def opened_in_step(d, half, dt):
 
 def contact_step(law: Functions, features: Features) -> ContactStep:
     """Return the time step of a contact with a law."""
-    gatherers = gatherer(features.n_coefficients), gatherer(features.n_history)
-    happened, event, recorded = eventful(law, features)
-    parts, read_as, read, slopes = readings(law, features)
-    onset, end = jumps_at_ends(law, features)
-    inside = jumps_inside(law, features)
+    force, RATE, LEDGER = law.force, features.rate, features.ledger
+    # `closed` follows `onset_weight` in the history of a law with a weight
+    ONSET, CLOSED, LOWEST = features.weight, features.weight + 1, features.lowest
+    weight_set = replaced(features.n_history, (ONSET,))
+    lowest_set = replaced(features.n_coefficients, (LOWEST,))
+
+    @hot
+    def force_terms(d, r, c, h):
+        f = force(d, r, c, h)
+        elastic = clamp = 0.0
+        if LEDGER:
+            elastic = force(d, 0.0, c, h)
+            if LOWEST >= 0:
+                raw = force(d, r, lowest_set(c, (-math.inf,)), h)
+                clamp = c[LOWEST] - raw if raw < c[LOWEST] else 0.0
+        return f, elastic, clamp
+
+    def onset(d, half, r, dt, c, h, renewed):
+        if not (d > OPEN and h[CLOSED] == 0.0):
+            return NO_LEAP
+        theta = onset_fraction(d, half, dt)
+        after = force(2.0 * OPEN, onset_rate(r, half, theta), c, weight_set(renewed, (1.0,)))
+        return True, theta, 0.0, after, 0.0, 0.0
+
+    def end(d, half, dt, last, c):
+        if not (opened_in_step(d, half, dt) and c[LOWEST] < 0.0):
+            return NO_LEAP
+        return True, d / (dt * half), last, 0.0, 0.0, 0.0
+
+    def read_as(h, renewed):
+        return weight_set(renewed, (1.0,)) if ONSET >= 0 else h
+
+    def read(d, r, c, h):
+        return force(d, r, c, weight_set(h, (1.0,)))
+
+    def slopes(d, r, c, h):
+        stiffness = damping = 0.0
+        if d > OPEN:
+            nudge = NUDGE * d
+            stiffness = (force(d, 0.0, c, h) - force(d - nudge, 0.0, c, h)) / nudge
+            if RATE:
+                nudge = NUDGE * (abs(r) + 1.0)
+                damping = (force(d, r + nudge, c, h) - force(d, r, c, h)) / nudge
+        return stiffness, damping
+
+    coefficients_at, history_at = gatherer(features.n_coefficients), gatherer(features.n_history)
     return ContactStep(
-        law, features, *gatherers, happened, event, recorded, parts, onset, end, inside, read_as,
-        read, slopes,
+        law, features, coefficients_at, history_at, *events_of(law, features), force_terms, onset,
+        end, jumps_inside(law, features), read_as, read, slopes,
     )  # fmt: skip
 
 
-def eventful(law: Functions, features: Features) -> tuple[Callable, Callable, Callable]:
+def events_of(law: Functions, features: Features) -> tuple[Callable, Callable, Callable]:
     """Return the functions `happened`, `event`, and `recorded` of `ContactStep`."""
     force, needs_update, update = law.force, law.needs_update, law.update
     plastic, jumps, evolve = law.plastic, law.jumps, law.evolve
@@ -339,72 +380,6 @@ def eventful(law: Functions, features: Features) -> tuple[Callable, Callable, Ca
         return force(d, rate, c, weight_set(renewed, (1.0,)))
 
     return happened, event, recorded
-
-
-def readings(law: Functions, features: Features) -> tuple[Callable, Callable, Callable, Callable]:
-    """Return `force_terms`, `read_as`, `read`, and `slopes` of `ContactStep`."""
-    force, RATE, LEDGER = law.force, features.rate, features.ledger
-    ONSET, LOWEST = features.weight, features.lowest
-    weight_set, lowest_set = (
-        replaced(features.n_history, (ONSET,)),
-        replaced(features.n_coefficients, (LOWEST,)),
-    )
-
-    @hot
-    def force_terms(d, r, c, h):
-        f = force(d, r, c, h)
-        elastic = clamp = 0.0
-        if LEDGER:
-            elastic = force(d, 0.0, c, h)
-            if LOWEST >= 0:
-                raw = force(d, r, lowest_set(c, (-math.inf,)), h)
-                clamp = c[LOWEST] - raw if raw < c[LOWEST] else 0.0
-        return f, elastic, clamp
-
-    def read_as(h, renewed):
-        return weight_set(renewed, (1.0,)) if ONSET >= 0 else h
-
-    def read(d, r, c, h):
-        return force(d, r, c, weight_set(h, (1.0,)))
-
-    def slopes(d, r, c, h):
-        stiffness = damping = 0.0
-        if d > OPEN:
-            nudge = NUDGE * d
-            stiffness = (force(d, 0.0, c, h) - force(d - nudge, 0.0, c, h)) / nudge
-            if RATE:
-                nudge = NUDGE * (abs(r) + 1.0)
-                damping = (force(d, r + nudge, c, h) - force(d, r, c, h)) / nudge
-        return stiffness, damping
-
-    return force_terms, read_as, read, slopes
-
-
-def jumps_at_ends(law: Functions, features: Features) -> tuple[Callable, Callable]:
-    """Return the functions `onset` and `end` of `ContactStep`."""
-    force, LOWEST = law.force, features.lowest
-    # `closed` follows `onset_weight` in the history of a law with a weight
-    CLOSED, weight_set = features.weight + 1, replaced(features.n_history, (features.weight,))
-
-    def onset(d, half, r, dt, c, h, renewed):
-        if not (d > OPEN and h[CLOSED] == 0.0):
-            return NO_LEAP
-        theta = onset_fraction(d, half, dt)
-        return (
-            True,
-            theta,
-            0.0,
-            force(2.0 * OPEN, onset_rate(r, half, theta), c, weight_set(renewed, (1.0,))),
-            0.0,
-            0.0,
-        )
-
-    def end(d, half, dt, last, c):
-        if not (opened_in_step(d, half, dt) and c[LOWEST] < 0.0):
-            return NO_LEAP
-        return True, d / (dt * half), last, 0.0, 0.0, 0.0
-
-    return onset, end
 
 
 def jumps_inside(law: Functions, features: Features) -> Callable:

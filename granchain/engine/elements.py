@@ -75,10 +75,10 @@ def complete_elements(row, clock, records, power, radiated, snapshot_due, energy
     time = dt if 0 < step < clock.n_steps else 0.5 * dt
     lost = clock.elements_work + clock.elements_rest + half * power
     at_ends = clock.ends_work + clock.ends_rest + half * radiated
-    work, remainder = clock.elements_work, clock.elements_rest
-    clock.elements_work, clock.elements_rest = added(work, remainder, time * power)
-    work, remainder = clock.ends_work, clock.ends_rest
-    clock.ends_work, clock.ends_rest = added(work, remainder, time * radiated)
+    clock.elements_work, clock.elements_rest = added(
+        clock.elements_work, clock.elements_rest, time * power
+    )
+    clock.ends_work, clock.ends_rest = added(clock.ends_work, clock.ends_rest, time * radiated)
     kinetic = stored = 0.0
     j = attached = 0
     while (energy_due or snapshot_due) and elements.body[j] >= 0.0:

@@ -117,10 +117,10 @@ def inspection(step: ContactStep) -> Callable:
     @hot
     def inspect(row, clock):
         contacts, inverse_mass, n = row.contacts, row.bodies.inverse_mass, clock.n_bodies + 1
-        lost = lost_body(row.bodies, n + 1)
-        if lost >= 0:
-            clock.where = lost
-            return NOT_FINITE
+        for i in range(n + 1):
+            if not math.isfinite(row.bodies.u[i] + row.bodies.v[i]):
+                clock.where = i
+                return NOT_FINITE
         k_left = c_left = 0.0
         allowed = math.inf
         j = 0
@@ -179,14 +179,6 @@ def stiffest_mode(elements, wall):
         if elements.body[j] == wall:
             largest = max(largest, elements.stiffness[j] * elements.inverse_mass[j])
     return largest
-
-
-def lost_body(bodies, n):
-    """Return the first body whose displacement or velocity is not finite, or -1."""
-    for i in range(n):
-        if not math.isfinite(bodies.u[i] + bodies.v[i]):
-            return i
-    return -1
 
 
 @shared

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections import namedtuple
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -277,16 +277,13 @@ FOLLOWED = (
 
 
 def named_tuple_of(kind: str, fields: tuple[Field, ...], module: str = __name__) -> Any:
-    """Return a named tuple type with one value for each field.
+    """Return a named tuple type with one value for each field, which the loop may contain.
 
     A saved loop that uses the type finds it in `module` when it is loaded.
     """
-    return _named_tuple(kind, [field.name for field in fields], module)
-
-
-def _named_tuple(kind: str, names: Sequence[str], module: str = __name__) -> Any:
-    """Return a named tuple type that the loop may contain."""
-    made: Any = namedtuple(kind, names, module=module)  # type: ignore[misc]
+    made: Any = namedtuple(  # type: ignore[misc]
+        kind, [field.name for field in fields], module=module
+    )
     NAMED_TUPLES.add(made)
     return made
 
@@ -305,10 +302,18 @@ Followed = named_tuple_of("Followed", FOLLOWED)
 # element. The loop accesses the same tables by quantity, as `RowOfBeads`, except for coefficients
 # and history, which have the rows of the law.
 TABLES = (
-    "bodies", "contacts", "c", "h", "events", "corrections", "jumps", "elements", "driven",
-    "drives",
-)  # fmt: skip
-Tables, RowOfBeads = _named_tuple("Tables", TABLES), _named_tuple("RowOfBeads", TABLES)
+    Field("bodies", "run", "quantities of the bodies"),
+    Field("contacts", "run", "quantities of the contacts"),
+    Field("c", "run", "coefficients of the law for each contact"),
+    Field("h", "run", "history of the law for each contact"),
+    Field("events", "run", "lists of contacts within a step", kind=int),
+    Field("corrections", "run", "corrections of records at jumps of the force"),
+    Field("jumps", "run", "jumps of the force within a step"),
+    Field("elements", "run", "quantities of the elements"),
+    Field("driven", "run", "state of the drives"),
+    Field("drives", "run", "drives"),
+)
+Tables, RowOfBeads = named_tuple_of("Tables", TABLES), named_tuple_of("RowOfBeads", TABLES)
 
 
 def record_type(fields: tuple[Field, ...]) -> np.dtype:

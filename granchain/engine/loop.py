@@ -78,8 +78,9 @@ def complete_step(
         dissipate(
             b.v, b.a, dt, scale, back, k.force, k.elastic, k.clamp, k.viscous_work, k.clamp_work, n
         )  # fmt: skip
-    work, remainder = clock.drive_work, clock.drive_rest
-    clock.drive_work, clock.drive_rest = added(work, remainder, scale * dt * power)
+    clock.drive_work, clock.drive_rest = added(
+        clock.drive_work, clock.drive_rest, scale * dt * power
+    )
     if snapshot_due:
         for i in range(clock.n_bodies):
             records.displacement[clock.snapshot, i] = b.u[i + 1]
@@ -94,9 +95,8 @@ def complete_step(
 
 def time_loop(law: Functions, features: Features) -> Callable:
     """Return the plain function that advances a chain with a law, for some features."""
-    DRIVEN, LEAPS, ELEMENTS = features.driven, features.leaps, features.elements
-    ENDS = features.ends
-    flags = flags_of(features)
+    DRIVEN, LEAPS = features.driven, features.leaps
+    ELEMENTS, ENDS, flags = features.elements, features.ends, flags_of(features)
     step_of_contact = contact_step(law, features)
     proceed, _ = sweeps_of(step_of_contact)
     inspect, correct = inspection(step_of_contact), correcting(step_of_contact)

@@ -47,11 +47,8 @@ def with_copies(model: Model) -> Model:
 
 def shared_models(models: Sequence[Model]) -> list[Model]:
     """Return the models, each made `with_copies`; equal ones are one object."""
-    met: list[tuple[Model, Model]] = []
-    for model in models:
-        if all(model != original for original, _ in met):
-            met.append((model, with_copies(model)))
-    return [next(copy for original, copy in met if model == original) for model in models]
+    copies = {model: with_copies(model) for model in dict.fromkeys(models)}
+    return [copies[model] for model in models]
 
 
 @cache

@@ -576,8 +576,6 @@ def with_restitutions(
             sources[index] = LawAtSpeeds(
                 law, SimpleNamespace(**values), pair, limits, _speeds(inputs, velocity)
             )
-    if not sources:
-        return results
     scanned = restitutions_at(list(sources.values()))
     for (index, source), restitutions in zip(sources.items(), scanned, strict=True):
         # A law with the impact speed at onset interpolates up to the speed `fastest`.
@@ -1039,9 +1037,7 @@ def kinds_of_columns(tables: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarr
     columns = np.ascontiguousarray(np.vstack([table[:, runs] for table in tables]).T + 0.0)
     rows_as_bytes = columns.view(f"V{columns.itemsize * columns.shape[1]}").ravel()
     _, first, kinds = np.unique(rows_as_bytes, return_index=True, return_inverse=True)
-    # numbered in the order in which they appear
-    order = np.argsort(first)
-    return runs[first[order]], np.argsort(order)[kinds[np.cumsum(new) - 1]]
+    return runs[first], kinds[np.cumsum(new) - 1]
 
 
 # --------------------------------------------------------------------------------------------------

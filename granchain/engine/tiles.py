@@ -67,16 +67,13 @@ class TileStepper:
         self._state = state
         tiles = state.chain.n_bodies // int(state.clock.tile)
         self.threads = max(1, min(threads, tiles // TILES_APART)) if state.features.tiled else 1
-        self._step_tiles = (
-            tiles_stepper(state.functions, state.features) if self.threads > 1 else None
-        )
 
     def advance(self, steps: int, looks: bool = True) -> Status:
         """Advance like `State.advance`, and raise an interruption only after the block.
 
         The state is therefore always that of a full step.
         """
-        if self._step_tiles is None:
+        if self.threads == 1:
             return self._state.advance(steps, looks)
         ended: list[Status | BaseException] = []
 
@@ -115,13 +112,8 @@ class TileStepper:
         None of the steps before it may need more than forces, kick, and drift.
         """
         state, clock = self._state, self._state.clock
-        begun, steps, tile, step_tiles = (
-            state.step,
-            until - state.step,
-            int(clock.tile),
-            self._step_tiles,
-        )
-        assert step_tiles is not None
+        begun, steps, tile = state.step, until - state.step, int(clock.tile)
+        step_tiles = tiles_stepper(state.functions, state.features)
         # Each tile builds its list of contacts with an event.
         state.events.listed[state.events.active[: int(clock.n_active)]] = 0
         clock.n_active = 0

@@ -134,16 +134,7 @@ def slopes_together(planned: Sequence[Planned]) -> list[np.ndarray]:
     """Return the (3, n_contacts) slopes of each run with one model; see `bounds_on`."""
     of = [run.contacts for run in planned]
     sizes = [contacts.limits.size for contacts in of]
-    # energy [J] and force [N] that a contact of each run may take
-    taken = np.zeros((2, len(planned)))
-    for places in alike(run.masses.n_bodies for run in planned):
-        mass = np.array([planned[k].masses.mass for k in places])
-        velocity = np.array([planned[k].masses.velocity for k in places])
-        taken[0, places] = kinetic = 0.5 * (mass * velocity * velocity).sum(axis=1)
-        for k, energy in zip(places, kinetic.tolist(), strict=True):
-            chain = planned[k].masses
-            if chain.is_displaced or chain.n_attached or chain.drives:
-                taken[:, k] = energy_and_force(planned[k], energy)
+    taken = np.array([energy_and_force(run) for run in planned]).T
     demand = np.vstack(
         [
             np.repeat(taken, sizes, axis=1),
@@ -272,15 +263,15 @@ def step_count(end: float, step: float) -> int:
     return max(1, math.ceil(end / step * (1.0 - 1e-12)))
 
 
-def energy_and_force(run: Planned, energy: float) -> tuple[float, float]:
+def energy_and_force(run: Planned) -> tuple[float, float]:
     """Return the energy [J] and force [N] that a contact may take.
 
     They are in addition to the static load. They include all motion at the start, the energy stored
-    by displaced bodies, and the effect of the driven ends. `energy` is the kinetic energy of the
-    bodies [J].
+    by displaced bodies, and the effect of the driven ends.
     """
     chain, contacts = run.masses, run.contacts
-    stored = 0.0
+    energy = 0.5 * float((chain.mass * chain.velocity * chain.velocity).sum())
+    stored = force = 0.0
     if chain.is_displaced:
         # work from the static overlap of each contact to its initial overlap, minus the work of the
         # static force
@@ -293,7 +284,6 @@ def energy_and_force(run: Planned, energy: float) -> tuple[float, float]:
         0.5
         * (elements.stiffness * stretch * stretch + elements.mass * elements.v * elements.v).sum()
     )
-    force = 0.0
     for driven_body, _, end in chain.drives:
         assert end.time is not None and end.value is not None
         if end.kind == "displacement":

@@ -12,7 +12,6 @@ import hashlib
 import inspect
 import os
 import re
-import tempfile
 import threading
 import time
 import warnings
@@ -289,13 +288,10 @@ class LoopCache(FunctionCache):
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         """Return the compiled function for a signature; None if it must be compiled."""
         loaded = None
-        with contextlib.suppress(Exception):
-            # The standard way first registers everything that Numba can compile, which takes a
-            # quarter of a second. A stored loop does not need this. If loading fails here, the
-            # standard way below succeeds or reports the error.
-            loaded = self._load_overload(signature, target_context)
         try:
-            loaded = loaded or super().load_overload(signature, target_context)
+            # The standard way first registers everything that Numba can compile, which takes a
+            # quarter of a second. A stored loop does not need this.
+            loaded = self._load_overload(signature, target_context)
         except Exception as error:  # A damaged file raises nearly any built-in exception.
             warn(
                 f"a compiled loop in {self.cache_path} cannot be loaded ({type(error).__name__}: "
@@ -326,7 +322,7 @@ def warn(sentence: str) -> None:
 def with_disk_cache(dispatcher: Any) -> Any:
     """Give a compiled function its disk cache; without a writable folder, issue a warning."""
     try:
-        dispatcher._cache = cache_of(dispatcher.py_func)
+        dispatcher._cache = LoopCache(dispatcher.py_func)
     except (RuntimeError, OSError) as problem:
         warn(
             f"compiled loops are not saved to disk: {problem}. Each process compiles them again. "
@@ -335,25 +331,10 @@ def with_disk_cache(dispatcher: Any) -> Any:
     return dispatcher
 
 
-def cache_of(function: Callable) -> LoopCache:
-    """Return the disk cache of a function.
-
-    Raises
-    ------
-    OSError, RuntimeError
-        If no folder is writable.
-    """
-    cache = LoopCache(function)
-    os.makedirs(cache.cache_path, exist_ok=True)
-    with tempfile.TemporaryFile(dir=cache.cache_path):
-        pass
-    return cache
-
-
 def cache_folder() -> str:
     """Return the folder of compiled loops, or the reason why there is none."""
     try:
-        return str(cache_of(cache_folder).cache_path)
+        return str(LoopCache(cache_folder).cache_path)
     except (RuntimeError, OSError) as problem:
         return f"none: {problem}"
 
