@@ -13,7 +13,6 @@ import dataclasses
 import dis
 import enum
 import hashlib
-import inspect
 import marshal
 import sys
 import types
@@ -54,9 +53,6 @@ PLAIN = (bool, int, float, complex, str, bytes, type(None))
 NUMBERS = "?efdFD" + np.typecodes["AllInteger"]
 # Options of plain @njit; `cache` may be set as well.
 BARE = {"nopython": True, "boundscheck": None}
-# Flag of a function whose first constant is its docstring. Before Python 3.13, the first constant
-# of a named function is always its docstring or None.
-HAS_DOCSTRING = getattr(inspect, "CO_HAS_DOCSTRING", inspect.CO_OPTIMIZED)
 
 
 class NameChain(NamedTuple):
@@ -98,12 +94,13 @@ def code_bytes(code: types.CodeType) -> bytes:
     """Return what a code object does, without its names, lines, file, comments, and docstrings."""
 
     def bare(code: types.CodeType) -> types.CodeType:
+        # A docstring is a constant that no instruction loads.
+        steps = dis.get_instructions(code)
+        loaded = {step.arg for step in steps if step.opcode in dis.hasconst}
         constants = [
-            bare(value) if isinstance(value, types.CodeType) else value for value in code.co_consts
+            bare(value) if isinstance(value, types.CodeType) else value if k in loaded else None
+            for k, value in enumerate(code.co_consts)
         ]
-        has_docstring = code.co_flags & HAS_DOCSTRING and not code.co_name.startswith("<")
-        if has_docstring and isinstance(constants[0], str):
-            constants[0] = None
         return code.replace(
             co_consts=tuple(constants), co_filename="", co_name="", co_qualname="",
             co_firstlineno=0, co_linetable=b"",

@@ -142,6 +142,8 @@ IN_FILES = {
     "float in place of an integer": _pair("7 // K + 7.0 / K", "K = {}", values=("2", "2.5")),
     "complex number": _pair("K.imag", "K = 1.0 + {}j"),
     "text": _pair("2.0 + len(K)", "K = {}", values=("'a'", "'bc'")),
+    "text in the code that is also a docstring": _pair(
+        CALL, "def shape(x):\n    {}\n    return x + len({}) * x", values=("'a'", "'bc'")),
     "NumPy float": _pair("K", "K = np.float64({})"),
     "width of a NumPy float": _pair(of(WIDTH, "K"), "K = np.{}(0.1)", values=WIDTHS),
     "NumPy integer": _pair("K", "K = np.int64({})", values=("2", "3")),
