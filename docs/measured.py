@@ -19,17 +19,25 @@ from markdown_text import markdown_table as table
 import granchain as gc
 from granchain.contact.guard import Elastoplastic
 from granchain.measured import read_impacts
-from granchain.measured.impacts import LawAgainstImpacts, at_bound
+from granchain.measured.impacts import RATIOS, RESTITUTIONS, LawAgainstImpacts
 
 DATA, DOCS = Path(__file__).parents[1] / "data", Path(__file__).parent
 STEEL, CROQUET, LINES = "leeb-steel", "gugan-croquet", "one-line-impacts"
 RATIO, DAMPING = "yield_stress_ratio", "damping"
+# A fitted parameter within this relative distance of a bound of its range counts as at the bound.
+AT_BOUND = 1e-2
 
 
 @cache
 def against(law: str, folder: str, fit: str | None) -> LawAgainstImpacts:
     """Compare a law with a folder."""
     return gc.compare_impacts(law, DATA / folder, fit).laws[law]
+
+
+def at_bound(one: LawAgainstImpacts) -> bool:
+    """Return whether a fitted ratio or restitution is at a bound of its range."""
+    bounds = {RATIO: RATIOS, "restitution": RESTITUTIONS}.get(one.parameter, ())
+    return any(abs((one.fitted or math.inf) / bound - 1.0) < AT_BOUND for bound in bounds)
 
 
 def yielding() -> list[str]:

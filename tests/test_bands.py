@@ -362,7 +362,7 @@ def test_compare_says_whether_the_measurement_is_within(tmp_path, obeyed, capsys
     monkeypatch.chdir(tmp_path)
     case = ELASTIC.replace(tolerance={"striker.speed": 0.02})
     gc.run(case).save("run.h5")
-    from granchain.measured.folder import csv_blocks
+    from granchain.measured.folder import csv_text
 
     trace = recorded(
         case.replace(**{"striker.speed": 1.8}),
@@ -370,7 +370,7 @@ def test_compare_says_whether_the_measurement_is_within(tmp_path, obeyed, capsys
         tolerance={"chain.mass": {"uniform": 0.01}},
     )
     (tmp_path / "rig").mkdir()
-    (tmp_path / "rig" / "trace.csv").write_bytes(b"".join(csv_blocks(trace)))
+    (tmp_path / "rig" / "trace.csv").write_text(csv_text(trace))
     (tmp_path / "rig" / "about.toml").write_text(about_as_toml(trace.about))
     arguments = ["compare", "run.h5", "--trace", "rig", "--members", "16"]
     told = " ".join(obeyed(*arguments, "--figure", "bands.png").out.split())

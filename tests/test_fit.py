@@ -23,7 +23,7 @@ from granchain.measured import Trace, conclusion, fit_problem, prediction
 from granchain.measured import fit as module
 from granchain.measured.about import about_of
 from granchain.measured.baseline import baseline_of
-from granchain.measured.folder import csv_blocks
+from granchain.measured.folder import csv_text
 from granchain.measured.noise import (
     Noise,
     sine_in,
@@ -554,7 +554,7 @@ def test_every_mistake_is_told_before_anything_is_run(monkeypatch):
 def test_the_command_prints_and_keeps_what_the_function_finds(here, obeyed, capsys):
     (here / "rig").mkdir()
     (here / "rig" / "about.toml").write_text('title = "made up"\nkind = "synthetic"\n')
-    (here / "rig" / "trace.csv").write_bytes(b"".join(csv_blocks(synthetic(0.01))))
+    (here / "rig" / "trace.csv").write_text(csv_text(synthetic(0.01)))
     begun = ["fit", "steel-chain", "--trace", "rig"]
     case = [*short_chains.AS_OPTIONS, "--set=contact.psi=2.75"]
     command = [*begun, *case, "--free", "contact.psi"]

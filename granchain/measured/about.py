@@ -168,16 +168,15 @@ def about_entry(about: AboutTable) -> dict[str, str]:
     return {"trace_about_json": about.model_dump_json(exclude_defaults=True)}
 
 
-def about_in(provenance: Mapping[str, Any]) -> AboutTable | None:
-    """Return the metadata of the trace of an answer, from its provenance; None without a trace.
+def about_in(provenance: Mapping[str, Any]) -> AboutTable:
+    """Return the metadata of the trace of an answer, from its provenance.
 
     Raises
     ------
     TraceError
         If the metadata in a file are damaged.
     """
-    text = provenance.get("trace_about_json")
-    return None if text is None else about_of(json.loads(text), "trace", curve=False)
+    return about_of(json.loads(provenance["trace_about_json"]), "trace", curve=False)
 
 
 def about_of(document: Mapping[str, Any], where: str, curve: bool = True) -> AboutTable:

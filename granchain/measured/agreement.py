@@ -332,9 +332,7 @@ class Comparison(Answer):
         TraceError
             If the description in a file is damaged.
         """
-        about = about_in(self.provenance)
-        assert about is not None
-        return about
+        return about_in(self.provenance)
 
     @cached_property
     def trace(self) -> Trace:
@@ -406,7 +404,8 @@ class Comparison(Answer):
     def _result(self, i: int) -> ResultAgreement:
         """Return the comparison with one result."""
         sensors = tuple(self._sensor(i, k) for k in range(len(self.sensor_bead)))
-        label, bounds = self.result[i], self._tolerances
+        names = (name for name in UNITS_COMPARED if f"{name}_tolerance" in self.variables)
+        label, bounds = self.result[i], {name: self[f"{name}_tolerance"] for name in names}
         banded = "members" in self.variables and self.members[i] > 0
         return ResultAgreement(
             label=label,
@@ -421,12 +420,6 @@ class Comparison(Answer):
             tolerance=json.loads(self.band_tolerance[i]) if banded else {},
             members=self.members[i].item() if banded else 0,
         )
-
-    @property
-    def _tolerances(self) -> dict[str, float]:
-        """Return the specified tolerances by quantity."""
-        names = (name for name in UNITS_COMPARED if f"{name}_tolerance" in self.variables)
-        return {name: self[f"{name}_tolerance"] for name in names}
 
     def _sensor(self, i: int, k: int) -> SensorAgreement:
         """Return the comparison of one result with one sensor."""

@@ -15,14 +15,10 @@ from granchain.errors import CaseError
 from granchain.keys import Problems
 from granchain.measured.agreement import (
     IN_BAND,
-    Agreement,
     Band,
     Comparison,
-    ForceBand,
-    ResultAgreement,
 )
 from granchain.measured.pulses import compare_pulses
-from granchain.measured.sensor import Sensor
 from granchain.measured.trace import Trace
 from granchain.plain_data import canonical, plain_data
 from granchain.progress import progress_of
@@ -137,18 +133,17 @@ def compare(
 
 def _empty_bands(comparison: Comparison) -> dict[str, Any]:
     """Return the variables of the bands without values."""
-    sensors, results, samples = comparison.computed_force.shape
+    axes = ("sensor_bead", "result", "sample")
+    lengths = dict(zip(axes, comparison.computed_force.shape, strict=True))
+    limits = [f"{name}_band_{limit}" for name in ("peak", "arrival") for limit in Band._fields]
     empty: dict[str, Any] = {
-        "members": np.zeros(results, dtype=int),
-        "band_tolerance": np.full(results, "{}", dtype=object),
+        name: np.full([lengths[axis] for axis in Comparison.labels[name].dims], math.nan)
+        for name in (*limits, "force_inside", "force_low", "force_high")
     }
-    for name in ("peak", "arrival"):
-        for limit in Band._fields:
-            empty[f"{name}_band_{limit}"] = np.full((sensors, results), math.nan)
-    empty["force_inside"] = np.full((sensors, results), math.nan)
-    for limit in ("low", "high"):
-        empty[f"force_{limit}"] = np.full((sensors, results, samples), math.nan)
-    return empty
+    return empty | {
+        "members": np.zeros(lengths["result"], dtype=int),
+        "band_tolerance": np.full(lengths["result"], "{}", dtype=object),
+    }
 
 
 def _plans(
@@ -193,35 +188,25 @@ def _add_bands(
     bands_of: dict[str, Any], comparison: Comparison, i: int, plan: Uncertain, measured: Evaluation
 ) -> None:
     """Add the uncertainty bands of result `i` to the variables of all bands."""
-    agreement = comparison.results[i]
     members = measured.complete[1:]
     late = measured["arrival"][members] - measured["arrival"][0]
-    clean = np.isfinite(late).all(axis=0) & np.array(
-        [not sensor.merged for sensor in agreement.sensors]
-    )
+    merged = [bool(sensor.merged) for sensor in comparison.results[i].sensors]
+    clean = np.isfinite(late).all(axis=0) & ~np.array(merged)
+    # mean delay of each member relative to the nominal case [s]
     delays = late[:, clean].mean(axis=1) if clean.any() else np.zeros(len(members))
-    # the largest gain uncertainty is used for all sensors
-    gain = max(comparison.about.uncertainty.all_gain(len(comparison.trace_bead)))
-    forces = _force_bands(comparison.sensor, agreement, measured, members, delays, gain)
     bands_of["members"][i] = len(members)
     bands_of["band_tolerance"][i] = canonical(plain_data(plan.tolerance), ordered=True)
-    for k, (sensor, force) in enumerate(zip(agreement.sensors, forces, strict=True)):
-        peaks = sensor.peak.computed * measured["peak"][members, k] / measured["peak"][0, k]
-        arrivals = sensor.arrival.computed + late[:, k] - delays
-        for name, values in (("peak", peaks), ("arrival", arrivals)):
-            band = _band_of(values, getattr(sensor, name))
-            for limit, value in band._asdict().items():
-                bands_of[f"{name}_band_{limit}"][k, i] = value
-        covered = np.isfinite(comparison.computed_force[k, i])
-        bands_of["force_low"][k, i, covered] = force.low
-        bands_of["force_high"][k, i, covered] = force.high
-        bands_of["force_inside"][k, i] = force.inside
-
-
-def _band_of(values: np.ndarray, number: Agreement) -> Band:
-    """Return the interval of a number's members, and the interval for measurements of them."""
-    low, middle, high = quantiles_over(values[:, None], BAND_QUANTILES)[:, 0].tolist()
-    return Band(low, high, *(float(end) for end in widen_band(low, middle, high, number.error)))
+    peaks = comparison.peak_computed[:, i] * measured["peak"][members] / measured["peak"][0]
+    arrivals = comparison.arrival_computed[:, i] + late - delays[:, np.newaxis]
+    for name, values, error in (
+        ("peak", peaks, comparison.peak_error),
+        ("arrival", arrivals, comparison.arrival_error[:, i]),
+    ):
+        low, middle, high = quantiles_over(values, BAND_QUANTILES)
+        ends = low, high, *widen_band(low, middle, high, error)
+        for limit, end in zip(Band._fields, ends, strict=True):
+            bands_of[f"{name}_band_{limit}"][:, i] = end
+    _add_force_bands(bands_of, comparison, i, measured, delays)
 
 
 def widen_band(low: Any, middle: Any, high: Any, uncertainty: Any) -> tuple[Any, Any]:
@@ -233,32 +218,32 @@ def widen_band(low: Any, middle: Any, high: Any, uncertainty: Any) -> tuple[Any,
     return middle - np.hypot(middle - low, wide), middle + np.hypot(high - middle, wide)
 
 
-def _force_bands(
-    sensor: Sensor,
-    agreement: ResultAgreement,
+def _add_force_bands(
+    bands_of: dict[str, Any],
+    comparison: Comparison,
+    i: int,
     measured: Evaluation,
-    members: Sequence[int],
     delays: np.ndarray,
-    gain: float,
-) -> list[ForceBand]:
-    """Return force bands at each sensor, over the duration of the pulse.
+) -> None:
+    """Add the force bands of result `i` over the duration of the pulse at each sensor.
 
     Parameters
     ----------
-    sensor : Sensor
-        Filters that both sides have passed.
-    agreement : ResultAgreement
+    bands_of : dict
+        Variables of all bands.
+    comparison : Comparison
+    i : int
     measured : Evaluation
-    members : sequence of int
-        Indices of the members.
     delays : array (member,)
         Mean delay of each member relative to the nominal case [s].
-    gain : float
-        Relative uncertainty of the calibration [1].
     """
+    agreement, members, sensor = comparison.results[i], measured.complete[1:], comparison.sensor
     times = common_times(measured)
     interval = float(times[-1] - times[0]) / (len(times) - 1)
-    instants = [compared.time - agreement.time_shift for compared in agreement.sensors]
+    instants = [
+        np.minimum(compared.time - agreement.time_shift, times[-1])
+        for compared in agreement.sensors
+    ]
     changed = [np.empty((len(at), len(members))) for at in instants]
     nominal = measured.traces[0][1][: len(times)] - measured.traces[0][1][0]
     for first in range(0, len(members), SAMPLES_AT_ONCE):
@@ -266,23 +251,22 @@ def _force_bands(
         # forces relative to the static force, because a piezo measures changes; if a member ends
         # before the shifted times, its last force is used
         side = []
-        for i in lot:
-            time, force = measured.traces[members[i]][0], measured.traces[members[i]][1]
-            side.append(on_grid(time, force, np.minimum(times + delays[i], time[-1])) - force[0])
-        differences = np.stack(side, axis=-1) - nominal[:, :, None]
+        for member in lot:
+            time, force = measured.traces[members[member]]
+            at = np.minimum(times + delays[member], time[-1])
+            side.append(on_grid(time, force, at) - force[0])
+        differences = np.stack(side, axis=-1) - nominal[:, :, np.newaxis]
         off = sensor.smooth(interval, sensor.instrument(interval, differences))
         for k, at in enumerate(instants):
-            changed[k][:, lot.start : lot.stop] = on_grid(
-                times, off[:, k], np.minimum(at, times[-1])
-            )
-    bands = []
-    for compared, force in zip(agreement.sensors, changed, strict=True):
-        low, middle, high = np.zeros((3, 0))
-        if force.size:
-            low, middle, high = np.quantile(force, BAND_QUANTILES, axis=1) + compared.computed
-        least, most = widen_band(
-            low, middle, high, np.hypot(compared.noise, gain * compared.computed)
-        )
+            changed[k][:, lot.start : lot.stop] = on_grid(times, off[:, k], at)
+    # the largest gain uncertainty is used for all sensors
+    gain = max(comparison.about.uncertainty.all_gain(len(comparison.trace_bead)))
+    for k, (compared, force) in enumerate(zip(agreement.sensors, changed, strict=True)):
+        low, middle, high = np.quantile(force, BAND_QUANTILES, axis=1) + compared.computed
+        error = np.hypot(compared.noise, gain * compared.computed)
+        least, most = widen_band(low, middle, high, error)
         inside = (least <= compared.measured) & (compared.measured <= most)
-        bands.append(ForceBand(low, high, float(inside.mean()) if inside.size else math.nan))
-    return bands
+        covered = np.isfinite(comparison.computed_force[k, i])
+        bands_of["force_low"][k, i, covered] = low
+        bands_of["force_high"][k, i, covered] = high
+        bands_of["force_inside"][k, i] = inside.mean() if inside.size else math.nan

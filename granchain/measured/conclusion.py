@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from granchain.errors import GranchainError
 from granchain.measured.about import about_entry
 from granchain.measured.fit_problem import CALIBRATION, CLOCK_SHIFT, FitProblem, Nuisance
 from granchain.measured.fitted import OF_A_KEY, SAMPLE_VARIABLES, Fit, data_of_keys
@@ -101,18 +100,15 @@ def fit_result(
         _, wide = residuals_and_slopes(problem.residuals, lowest.point, low, high, size, WIDE)
         shared, names = _shared_derivatives(problem, wide)
     groups = indistinguishable_groups(shared, names, size[: len(names)])
-    terms, of_all_parameters = _variances(problem, residuals, size)
-    covariance = of_all_parameters[:count, :count]
-    clock_error = math.sqrt(of_all_parameters[count, count]) if problem.times else math.nan
-    if any(CLOCK_SHIFT in group for group in groups):
-        clock_error = math.inf
-    untold = [i for i, key in enumerate(keys) if any(key in group for group in groups)]
-    for i in untold:
-        covariance[i, :] = covariance[:, i] = math.nan
-        covariance[i, i] = math.inf
-    errors = np.sqrt(np.diag(covariance))
+    groups_of = {name: ", ".join(group) for group in groups for name in group}
+    terms, covariance = _variances(problem, residuals, size)
+    untold = [i for i, name in enumerate(names) if name in groups_of]
+    covariance[untold, :] = covariance[:, untold] = math.nan
+    covariance[untold, untold] = math.inf
+    all_errors = np.sqrt(np.diag(covariance))
+    errors = all_errors[:count]
     with np.errstate(invalid="ignore"):
-        correlation = covariance / np.outer(errors, errors)
+        correlation = covariance[:count, :count] / np.outer(errors, errors)
     correlation[np.diag_indices(count)] = 1.0
     at_limits = [
         key
@@ -121,7 +117,10 @@ def fit_result(
     ]
     chance, description = _chance_of_residuals(problem, residuals)
     describes = not degrees or chance >= ACCUSED
-    misfit = problem.misfit(lowest.point)
+    (final,) = problem._computed([lowest.point])
+    assert final is not None
+    shift, gain = problem.shifts_and_gains(lowest.point)
+    misfit = problem.misfit(final, shift, gain)
     nuisance_values = problem.nuisance_values(lowest.point)
     of_all = {
         nuisance.kind: value
@@ -144,25 +143,17 @@ def fit_result(
         f"{'; '.join(beyond)}. This is a sign that the model is incomplete, or that the trace "
         "specifies too small an uncertainty": bool(beyond),
     }
-    (final,) = problem._computed([lowest.point])
-    if final is None:
-        raise GranchainError(
-            "fit: the case has no pulses at the fitted values. A pulse is required at each "
-            "sensor. Start from other values."
-        )
     messages = (
         *problem.messages,
         *_key_messages(values, groups, correlation, at_limits),
         *(sentence for sentence, true in remarks.items() if true),
         *problem.messages_of_runs,
     )
-    shift, gain = problem.shifts_and_gains(lowest.point)
     time_shift = of_all.get(CLOCK_SHIFT, 0.0)
     clock = shift if problem.times else shift + problem.mean_shift(final)
     numbers, more = contributions(problem, residuals.residual)
     # a group of keys that are not distinguishable counts as one key less
     known_keys = count - sum(any(key in keys for key in group) for group in groups)
-    groups_of = {key: ", ".join(group) for group in groups for key in group}
     samples = problem.samples(final, clock, gain)
     lengths = [len(pulse["time"]) for pulse in samples]
     case = problem.base.replace(**values)
@@ -174,7 +165,8 @@ def fit_result(
         "describes": bool(describes),
         "misfit": misfit,
         "time_shift": time_shift if problem.times else math.nan,
-        "time_shift_error": clock_error,
+        # the clock follows the keys
+        "time_shift_error": all_errors[count] if problem.times else math.nan,
         "common_gain": 1.0 + of_all.get(CALIBRATION, 0.0),
         "aic": more + float(numbers.sum()) + 2.0 * (known_keys + int(problem.times)),
         "not_told_apart": [groups_of.get(key, "") for key in keys],

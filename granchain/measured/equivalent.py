@@ -350,42 +350,34 @@ def _candidate(
 def _ranges(
     free: Any, problems: Problems
 ) -> tuple[dict[str, tuple[float, float]], dict[str, dict[str, tuple[float, float]]]]:
-    """Return the ranges of free inputs by key: those that all laws share, and those of each law."""
+    """Return the ranges of free inputs by key: those that all laws share, and those of each law.
+
+    A key is one such as contact.restitution, or that of the law of a segment or a wall.
+    """
     shared: dict[str, tuple[float, float]] = {}
     individual: dict[str, dict[str, tuple[float, float]]] = {}
-    if problems.check(
+    valid = problems.check(
         isinstance(free, Mapping) and bool(free),
         "free",
         f"{brief(free)} is not valid" if free else "missing",
         "A range for at least one input is required",
         'Write {"restitution": (0.05, 0.99)}',
-    ):
-        for key, ends in free.items():
-            if isinstance(ends, Mapping):
-                individual[str(key)] = {}
-                for name, inner in ends.items():
-                    _read_range(f"free.{key}.{name}", name, inner, individual[str(key)], problems)
-            else:
-                _read_range(f"free.{key}", key, ends, shared, problems)
+    )
+    for word, entry in free.items() if valid else ():
+        of_law = isinstance(entry, Mapping)
+        ranges = individual.setdefault(str(word), {}) if of_law else shared
+        for key, ends in (entry if of_law else {word: entry}).items():
+            pair = isinstance(ends, (tuple, list)) and len(ends) == 2
+            if problems.check(
+                pair and all(map(is_number, ends)) and ends[0] < ends[1],
+                f"free.{word}.{key}" if of_law else f"free.{key}",
+                f"{f'{ends[0]!r} to {ends[1]!r}' if pair else brief(ends)} is not a range",
+                "It must be two finite numbers, the lower one first",
+            ):
+                name = str(key).removeprefix("contact.")
+                key = name if of_contact(name) else f"contact.{name}"
+                ranges[key] = (float(ends[0]), float(ends[1]))
     return shared, individual
-
-
-def _read_range(
-    where: str, key: Any, ends: Any, into: dict[str, tuple[float, float]], problems: Problems
-) -> None:
-    """Read the range of an input, and store it under its key, such as contact.restitution.
-
-    The key may also be that of the law of a segment or a wall.
-    """
-    pair = isinstance(ends, (tuple, list)) and len(ends) == 2
-    if problems.check(
-        pair and all(map(is_number, ends)) and ends[0] < ends[1],
-        where,
-        f"{f'{ends[0]!r} to {ends[1]!r}' if pair else brief(ends)} is not a range",
-        "It must be two finite numbers, the lower one first",
-    ):
-        name = str(key).removeprefix("contact.")
-        into[name if of_contact(name) else f"contact.{name}"] = (float(ends[0]), float(ends[1]))
 
 
 # --------------------------------------------------------------------------------------------------
@@ -473,22 +465,15 @@ def _search(target: Target, candidates: Sequence[Candidate], threads: int) -> li
         for point in grid
     ]
     ran = target.evaluated(cases, threads)
-    ends_at = np.cumsum([len(grid) for grid in points])
-    rows = np.split(rms(target.differences(ran)), ends_at[:-1])
-    starts = [
-        (i, candidate, points[i][k])
-        for i, candidate in enumerate(candidates)
-        for k in starting_points(points[i], rows[i], candidate.high - candidate.low)
-    ]
-    ends = [target.lowest(*start[1:], threads) for start in starts]
+    residuals, first = rms(target.differences(ran)), 0
     answers = []
-    for i, candidate in enumerate(candidates):
-        of_law = [
-            end for (k, *_), end in zip(starts, ends, strict=True) if k == i and end is not None
-        ]
-        lows = sorted(of_law, key=lambda end: float(rms(end.residual)))
-        notes = ran.message[ends_at[i] - len(points[i]) : ends_at[i]]
-        answers.append(_answer(target, candidate, lows, points[i], rows[i], notes))
+    for candidate, grid in zip(candidates, points, strict=True):
+        rows = slice(first, first + len(grid))
+        first, residual = rows.stop, residuals[rows]
+        starts = starting_points(grid, residual, candidate.high - candidate.low)
+        ends = [target.lowest(candidate, grid[k], threads) for k in starts]
+        lows = sorted(filter(None, ends), key=lambda end: float(rms(end.residual)))
+        answers.append(_answer(target, candidate, lows, grid, residual, ran.message[rows]))
     return answers
 
 
@@ -535,61 +520,49 @@ def _answer(
 ) -> Equivalent:
     """Return the result of a law: the best of its minima, with messages."""
     case, size = target.case, candidate.high - candidate.low
-    failed = [note for note in notes if note]
-    best, off = np.full(len(candidate.names), math.nan), np.full(len(case.sensors.beads), math.nan)
-    inputs: dict[str, float] = {}
-    alike: Sequence[tuple[str, ...]] = ()
+    best = lows[0].point if lows else np.full(len(candidate.names), math.nan)
+    off = lows[0].residual if lows else np.full(len(case.sensors.beads), math.nan)
+    inputs, at_limits = candidate.inputs_at(best), candidate.inputs_at_limits(best)
+    alike = indistinguishable_groups(lows[0].slope, candidate.names, size) if lows else []
     distinct: list[Lowest] = []
-    messages: list[str] = []
-    if failed:
-        messages.append(
-            f"{len(failed)} of {len(points)} runs of the grid failed, for example with: "
-            f"{min(failed)}"
-        )
-    if lows:
-        best, off = lows[0].point, lows[0].residual
-        inputs, alike = (
-            candidate.inputs_at(best),
-            indistinguishable_groups(lows[0].slope, candidate.names, size),
-        )
-    else:
-        messages.append("no run has a pulse at every sensor, so this range has no result")
-    merged = target.reference["missing"][0] & Missing.MERGED > 0
-    if merged.any():
-        beads = ", ".join(str(case.sensors.beads[k]) for k in np.flatnonzero(merged))
-        messages.append(
-            f"at bead {beads} a second, larger pulse of {case.contact.law} has merged with the "
-            "first, so the second pulse was compared there. Use beads that the second pulse "
-            "does not reach"
-        )
-    messages += [
-        f"{name} is at the limit of its range, {inputs[name]:.4g}. There may be a better value "
-        "beyond it. Widen the range"
-        for name in candidate.inputs_at_limits(best)
-    ]
-    if lows and not lows[0].settled:
-        messages.append("the search did not converge. The minimum residual may be slightly lower")
-    line = (
-        "are not distinguishable: the residual is the same along a line of their values, and "
-        "this result is one point of that line"
-    )
-    for names in alike:
-        messages.append(f"{' and '.join(names)} {'has no effect' if len(names) == 1 else line}")
     for low in () if alike else lows[1:]:
         others = (lows[0], *distinct)
         distances = [np.abs(low.point - other.point) / size for other in others]
         flat = any(_is_flat_between(points, row, low, other) for other in others)
         if np.max(distances, axis=1).min() > SAME and not flat:
             distinct.append(low)
-    if distinct:
-        listed = "; ".join(
-            ", ".join(
-                f"{name} {value:.4g}" for name, value in candidate.inputs_at(low.point).items()
-            )
-            + f" with {float(rms(low.residual)):.3e}"
-            for low in distinct
-        )
-        messages.append(f"there are {len(distinct) + 1} minima. The others: {listed}")
+    failed = [note for note in notes if note]
+    merged = np.flatnonzero(target.reference["missing"][0] & Missing.MERGED)
+    beads = ", ".join(str(case.sensors.beads[k]) for k in merged)
+    line = (
+        "are not distinguishable: the residual is the same along a line of their values, and "
+        "this result is one point of that line"
+    )
+    listed = "; ".join(
+        ", ".join(f"{name} {value:.4g}" for name, value in candidate.inputs_at(low.point).items())
+        + f" with {float(rms(low.residual)):.3e}"
+        for low in distinct
+    )
+    remarks = {
+        f"{len(failed)} of {len(points)} runs of the grid failed, for example with: "
+        f"{min(failed, default='')}": bool(failed),
+        "no run has a pulse at every sensor, so this range has no result": not lows,
+        f"at bead {beads} a second, larger pulse of {case.contact.law} has merged with the "
+        "first, so the second pulse was compared there. Use beads that the second pulse does not "
+        "reach": len(merged) > 0,
+        **{
+            f"{name} is at the limit of its range, {inputs[name]:.4g}. There may be a better value "
+            "beyond it. Widen the range": True
+            for name in at_limits
+        },
+        "the search did not converge. The minimum residual may be slightly lower": bool(lows)
+        and not lows[0].settled,
+        **{
+            f"{' and '.join(names)} {'has no effect' if len(names) == 1 else line}": True
+            for names in alike
+        },
+        f"there are {len(distinct) + 1} minima. The others: {listed}": bool(distinct),
+    }
     keys = list(map(key_of, candidate.names))
     at_minima = candidate.values(np.array([best, *(low.point for low in distinct)]))
     columns = {
@@ -604,7 +577,7 @@ def _answer(
         "measure": target.quantity,
         "residual": float(rms(off)),
         "key": keys,
-        "at_bound": [name in candidate.inputs_at_limits(best) for name in candidate.names],
+        "at_bound": [name in at_limits for name in candidate.names],
         "sensor_bead": case.sensors.beads,
         "per_bead": off,
         "minimum": np.arange(1, len(at_minima) + 1),
@@ -624,7 +597,7 @@ def _answer(
         case=changed if lows else None,
         law=changed.law,
         title=changed.title,
-        messages=tuple(f"{candidate.law}: {message}" for message in messages),
+        messages=tuple(f"{candidate.law}: {remark}" for remark, true in remarks.items() if true),
         labels=key_labels(changed, keys, OF_AN_INPUT),
         provenance={**start_case(case), **law_provenance(changed)},
     )
@@ -652,14 +625,13 @@ def _ranked_results(
     """Return the results best first, with ranks; equal residuals within run errors share a rank."""
     residuals = [answer.residual for answer in answers]
     places = ranked(residuals, lambda i, j: abs(residuals[j] - residuals[i]) <= TIE * residuals[i])
-    laws = [law for k, _ in places for law in answers[k].law.split(", ")]
     return ranking_of(
         answers,
         places,
         ("residual", "per_bead", *{key for answer in answers for key in answer.key.tolist()}),
         ("to", "measure", "sensor_bead"),
         {},
-        law=", ".join(dict.fromkeys([*reference.law.split(", "), *laws])),
+        reference=reference.law,
         title=start.title,
         messages=tuple(
             dict.fromkeys(message for k, _ in places for message in answers[k].messages)

@@ -381,7 +381,6 @@ def _ranked_fits(
         ("aic", "misfit", "describes", "residuals", *keys),
         ("measure", "sensor_bead"),
         pairs,
-        law=", ".join(dict.fromkeys(law for k, _ in places for law in fits[k].law.split(", "))),
         title=about.title or start.title,
         messages=tuple(dict.fromkeys(messages)),
         provenance={**start_case(start), **about_entry(about)},

@@ -150,18 +150,15 @@ class FitProblem:
             differences = self.arrival_differences(model)
             if not np.isfinite(differences).any():
                 raise RunError(self.reason_without_pulses(start))
-            widths = np.array([reading.width.value for reading in self.measured.readings])
-            finite_widths = widths[np.isfinite(widths)]
-            width = float(np.median(finite_widths)) if len(finite_widths) else self.trace.interval
+            widths = [reading.width.value for reading in self.measured.readings]
+            width = float(np.median([*filter(math.isfinite, widths)] or [self.trace.interval]))
             columns.append((float(np.nanmedian(differences)), -math.inf, math.inf, width))
         columns += [
             (0.0, -1.0 if nuisance.kind == CALIBRATION else -math.inf, math.inf, nuisance.error)
             for nuisance in self.priors
         ]
-        box = (start, low, high, size)
-        return tuple(
-            np.append(values, [column[i] for column in columns]) for i, values in enumerate(box)
-        )
+        nuisances = np.reshape(columns, (-1, 4)).T
+        return tuple(map(np.append, (start, low, high, size), nuisances))
 
     def reason_without_pulses(self, point: np.ndarray) -> str:
         """Return the reason why a point has no pulses to compare."""
@@ -187,8 +184,7 @@ class FitProblem:
         (antithetic variates: Hammersley & Morton 1956, doi:10.1017/S0305004100031455).
         """
         (model,) = self._computed([point])
-        if model is None:
-            return
+        assert model is not None
         modelled, gain, shift = self.scaled_to_measured(model)
         reverse = 2.0 * modelled - self.measured.force
         read = 0.5 * (np.array([self.peak, self.arrival]) + self.read(reverse))
@@ -220,12 +216,8 @@ class FitProblem:
         readings = self.measured.read(force)
         return np.array([(reading.peak.value, reading.arrival.value) for reading in readings]).T
 
-    def misfit(self, point: np.ndarray) -> float:
+    def misfit(self, model: Computed, shift: np.ndarray, gain: np.ndarray) -> float:
         """Return the root mean square of computed minus measured values, relative to the peaks."""
-        (model,) = self._computed([point])
-        if model is None:
-            return math.nan
-        shift, gain = self.shifts_and_gains(point)
         if self.measure != "traces":
             off = (gain * model.peaks + self.peak_read) / self.peak - 1.0
             return float(np.sqrt(np.nanmean(off**2)))

@@ -228,9 +228,7 @@ class Fit(Answer):
     @property
     def about(self) -> AboutTable:
         """Description and source of the measured trace."""
-        about = about_in(self.provenance)
-        assert about is not None
-        return about
+        return about_in(self.provenance)
 
     def interval(self, level: float = 0.9) -> dict[str, tuple[float, float]]:
         """Return the confidence interval of each key at a given level.

@@ -6,12 +6,10 @@ import hashlib
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from granchain.case.document import parsed, read_text, set_values
 from granchain.errors import CaseError, FileError, TraceError
@@ -27,8 +25,6 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 ABOUT, CURVES = "about.toml", "trace.csv"
-# Number of rows per write.
-ROWS_PER_WRITE = 10_000
 # Words that show that a file was not recorded by an instrument.
 COMPUTED_WORDS = ("synthetic", "simulat")
 
@@ -257,15 +253,15 @@ def import_trace(
         raise TraceError(problems.sentences)
     trace = trace_of(records, about_of(document, str(target / ABOUT)), **options)
     trace.notes += negative_pulses(trace)
-    about = about_as_toml(trace.about).encode()
+    texts = [
+        (ABOUT, about_as_toml(trace.about), overwrite or prepared),
+        (CURVES, csv_text(trace), overwrite),
+    ]
     with folder_for(target):
-        # write about.toml first, so that after an interruption the folder is still prepared for the
-        # curve
-        if prepared:
-            write_atomically(target / ABOUT, about, overwrite=True)
-        write_atomically(target / CURVES, b"".join(csv_blocks(trace)), overwrite)
-        if not prepared:
-            write_atomically(target / ABOUT, about, overwrite)
+        # in a prepared folder about.toml is first, so that after an interruption the folder is
+        # still prepared for the curve
+        for name, text, replaces in texts if prepared else reversed(texts):
+            write_atomically(target / name, text.encode(), replaces)
     return trace
 
 
@@ -310,20 +306,18 @@ def common_name(files: Sequence[Path]) -> str:
     return names[0] if len(names) == 1 or not common else common
 
 
-def csv_blocks(trace: Trace) -> Iterator[bytes]:
+def csv_text(trace: Trace) -> str:
     """Return a trace as text, with a description above the numbers.
 
     Each time has enough digits to be reproduced exactly, because it can be large compared with the
     step. A force has 12 digits, which is more than any instrument has.
     """
+    from pandas import DataFrame
+
+    headings = [f"bead {bead} [N]" for bead in trace.sensor_bead]
+    table = DataFrame(trace.sensor_force, columns=headings)
+    table.insert(0, "time [s]", list(map(repr, trace.time.tolist())))
     about = trace.about
-    yield f"# {about.kind_text}{f': {about.title}' if trace.synthetic else ''}\n".encode()
-    yield (
-        ",".join(["time [s]", *(f"bead {bead} [N]" for bead in trace.sensor_bead.tolist())]) + "\n"
-    ).encode()
-    row = ",".join(["%r", *["%.12g"] * len(trace.sensor_bead)]) + "\n"
-    for at in range(0, len(trace.time), ROWS_PER_WRITE):
-        block = np.column_stack(
-            [trace.time[at : at + ROWS_PER_WRITE], trace.sensor_force[at : at + ROWS_PER_WRITE]]
-        )
-        yield (row * len(block) % tuple(block.ravel().tolist())).encode()
+    title = f": {about.title}" if trace.synthetic else ""
+    text = table.to_csv(index=False, float_format="%.12g", lineterminator="\n")
+    return f"# {about.kind_text}{title}\n{text}"

@@ -269,7 +269,6 @@ SEGMENT_KEYS = {"trigtime", "segmenttime"}
 _LECROY = re.compile(r"LECROY[^\n]*\n(?:[^\n]*\n)*?\W*Time(?:\W+Ampl)+\W*$", re.IGNORECASE)
 # Siglent writes the channel before its unit: "CH1:V CH2:V", or one cell per channel.
 _CHANNEL_AND_UNIT = re.compile(r"\bCH[0-9]+ *: *([^\s,]+)", re.IGNORECASE)
-# Rigol writes start and increment into its headings.
 _RIGOL = re.compile(r"\bt0\s*=\s*([-+0-9.eE]+)\s*s?\b.*\btinc\s*=\s*([-+0-9.eE]+)\s*s?\b", re.I)
 
 
@@ -333,7 +332,7 @@ def preamble_of(rows: Sequence[tuple[int, list[str]]], text: str) -> Preamble:
         If they show that the numbers below are not readings, or if they contradict each other.
     """
     entries: dict[str, list[str]] = {}
-    line_of_clock, text_of_clock = 0, ""
+    source, heads = "", []
     for line, cells in rows:
         key, *values = [cell for cell in cells if cell] or [""]
         name, _, value = key.partition(":")
@@ -355,13 +354,21 @@ def preamble_of(rows: Sequence[tuple[int, list[str]]], text: str) -> Preamble:
                 "numbers must not need a factor. Multiply them by it if this has not been "
                 "done, and remove the line."
             )
-        stated = " ".join(values) if key in SAMPLE_RATE_KEYS else "".join(values[:1])
+        # Rigol writes start and increment at the end of the headings ("t0 = ..., tInc = ..."), or
+        # below the headings Start and Increment.
+        below = dict(zip(heads, cells, strict=False))
+        rigol = _RIGOL.search(",".join(cells))
+        start, step = rigol.groups() if rigol else (below.get("start"), below.get("increment"))
+        heads = [plain_key(cell) for cell in cells]
+        found = {KEYS.get(key, ""): values + ["s"] * (bool(values) and key == "deltax")}
+        stated = "".join(values[:1])
         if key in SAMPLE_RATE_KEYS and values:
-            key, values = "sampleinterval", _interval_of_rate(values)
-        if values and KEYS.get(key) == "interval" and not line_of_clock:
-            line_of_clock, text_of_clock = line, stated
-        if key in KEYS and values:
-            entries.setdefault(KEYS[key], values + ["s"] * (key == "deltax"))
+            found, stated = {"interval": _interval_of_rate(values)}, " ".join(values)
+        elif start and step:
+            found, stated = {"start": [start], "interval": [step, "s"]}, step
+        if found.get("interval") and not source:
+            source = f"line {line}: {stated}"
+        entries = {name: several for name, several in found.items() if several} | entries
     intervals = entries.get("interval", [])
     units = [value for value in intervals if si_value(value, TIME_UNITS) is not None]
     units += entries.get("time unit", [])
@@ -372,13 +379,11 @@ def preamble_of(rows: Sequence[tuple[int, list[str]]], text: str) -> Preamble:
     sizes = [si_value(unit, TIME_UNITS) or unit for unit in units]
     if max(len(set(several)) for several in (sizes, starts, steps)) > 1:
         raise TraceError(
-            f"line {line_of_clock}: the channels have different clocks. All channels must share "
-            "one clock. Export them separately."
+            f"{source.partition(':')[0]}: the channels have different clocks. All channels must "
+            "share one clock. Export them separately."
         )
-    time_unit = units[0] if units else None
-    clock = _clock_in_headings(rows)
+    time_unit, clock = units[0] if units else None, None
     if steps and 0.0 < steps[0] < math.inf:
-        source = f"line {line_of_clock}: {text_of_clock}"
         clock = Clock(steps[0], starts[0] if starts else 0.0, time_unit, source)
     force_units = tuple(entries.get("force unit", []))
     force_units = tuple(_CHANNEL_AND_UNIT.findall(" ".join(force_units))) or force_units
@@ -407,21 +412,3 @@ def _number(cell: str) -> float | None:
         return float(cell.replace(",", "."))
     except ValueError:
         return None
-
-
-def _clock_in_headings(rows: Sequence[tuple[int, list[str]]]) -> Clock | None:
-    """Return start and increment in the format of Rigol.
-
-    They are at the end of the headings ("t0 = ..., tInc = ..."), or the values are in the line
-    below the headings Start and Increment.
-    """
-    heads: list[str] = []
-    for line, cells in rows:
-        below = dict(zip(heads, cells, strict=False))
-        match = _RIGOL.search(",".join(cells))
-        pair = match.groups() if match else (below.get("start", ""), below.get("increment", ""))
-        start, interval = map(_number, pair)
-        if start is not None and interval is not None and 0.0 < interval < math.inf:
-            return Clock(interval, start, "s", f"line {line}: {pair[1]}")
-        heads = [plain_key(cell) for cell in cells]
-    return None

@@ -21,7 +21,7 @@ from granchain.contact import laws as known_laws
 from granchain.contact.examples import factors_of
 from granchain.contact.law import ContactLaw
 from granchain.contact.pair import PAIR_QUANTITIES, Pair
-from granchain.errors import CaseError, GranchainError, LawError, TraceError
+from granchain.errors import GranchainError, LawError, TraceError
 from granchain.keys import Problems, brief, read_table
 from granchain.measured.impacts_folder import (
     MEASURABLE,
@@ -32,6 +32,7 @@ from granchain.measured.impacts_folder import (
     MeasuredImpacts,
     read_impacts,
 )
+from granchain.measured.ranking import is_law
 from granchain.plain_data import canonical, plain_data
 from granchain.store import Answer, Label
 from granchain.two_body import simulate_impact
@@ -55,8 +56,6 @@ RESTITUTIONS = (0.01, 1.0)
 STARTS = 9
 # Relative accuracy of a fitted parameter. The rms changes with its square.
 NEARNESS = 1e-4
-# A parameter within this relative distance of a bound counts as being at the bound.
-AT_BOUND = 1e-2
 
 
 @dataclass(frozen=True)
@@ -297,15 +296,16 @@ def _comparison_of_impacts(
         for name in STATED_QUANTITIES
         if any(name in row.stated for row in rows)
     }
-    for name in dict.fromkeys(row.quantity for row in rows):
-        measures = [row.quantity == name for row in rows]
-        for side in ("measured", "uncertainty"):
-            values = [getattr(row, side) for row in rows]
-            numbers[f"{name}_{side}"] = _where(measures, values)
-        numbers[f"{name}_computed"] = [
-            _where([measured] * len(compared), [law.rows[i].computed for law in compared])
-            for i, measured in enumerate(measures)
-        ]
+    quantities = np.array([row.quantity for row in rows])
+    measured, uncertainty = np.array([(row.measured, row.uncertainty) for row in rows], float).T
+    computed = np.array([[row.computed for row in law.rows] for law in compared], dtype=float)
+    for name in dict.fromkeys(quantities.tolist()):
+        measures = quantities == name
+        numbers |= {
+            f"{name}_measured": np.where(measures, measured, math.nan),
+            f"{name}_uncertainty": np.where(measures, uncertainty, math.nan),
+            f"{name}_computed": np.where(measures, computed, math.nan).T,
+        }
     for law in compared:
         if law.fitted is not None:
             key = f"{law.law}.{law.parameter}"
@@ -335,11 +335,6 @@ def _comparison_of_impacts(
         labels=labels,
         provenance={"impacts_about_json": data.about.model_dump_json(exclude_defaults=True)},
     )
-
-
-def _where(chosen: Iterable[bool], values: Iterable[Any]) -> list[Any]:
-    """Return the chosen values, and None for the others."""
-    return [value if choice else None for choice, value in zip(chosen, values, strict=True)]
 
 
 def compare_impacts(
@@ -384,13 +379,15 @@ def compare_impacts(
     >>> comparison.laws["ma-liu"].law
     'ma-liu'
     """
-    all_laws = known_laws()
-    requested = _inputs_by_law(laws, all_laws)
-    if fit is not None and fit not in FITS:
-        listed = ", ".join(f'"{name}" ({meaning})' for name, meaning in FITS.items())
-        raise CaseError(f'compare_impacts: fit: "{fit}" is unknown. It must be one of: {listed}.')
-    measured = read_impacts(data)
-    problems = Problems()
+    measured, problems = read_impacts(data), Problems()
+    requested = _inputs_by_law(laws, problems)
+    listed = ", ".join(f'"{name}" ({meaning})' for name, meaning in FITS.items())
+    problems.check(
+        fit is None or fit in FITS,
+        "compare_impacts: fit",
+        f"{brief(fit)} is unknown",
+        f"It must be one of: {listed}",
+    )
     for name in pair or {}:
         problems.check(
             name in PAIR_QUANTITIES,
@@ -414,7 +411,7 @@ def compare_impacts(
             rows=tuple(replace(row, stated={**pair, **row.stated}) for row in measured.rows),
         )
     compared = [
-        _law_compared(all_laws[name], dict(inputs), measured, fit)
+        _law_compared(known_laws()[name], dict(inputs), measured, fit)
         for name, inputs in requested.items()
     ]
     compared.sort(
@@ -427,41 +424,24 @@ def compare_impacts(
 
 
 def _inputs_by_law(
-    laws: str | Iterable[str] | Mapping[str, Mapping[str, Any]] | None, all_laws: Mapping[str, Any]
+    laws: str | Iterable[str] | Mapping[str, Mapping[str, Any]] | None, problems: Problems
 ) -> dict[str, Mapping[str, Any]]:
     """Return each requested law with its inputs."""
-    if laws is None:
-        return {name: {} for name in all_laws}
-    requested = (
-        dict(laws)
-        if isinstance(laws, Mapping)
-        else {name: {} for name in ([laws] if isinstance(laws, str) else laws)}
-    )
-    problems = Problems()
+    names = [laws] if isinstance(laws, str) else known_laws() if laws is None else laws
+    requested = dict(laws) if isinstance(laws, Mapping) else {key: {} for key in names}
     for name, inputs in requested.items():
-        if name not in all_laws:
-            advice = ""
-            problems.add(
-                "compare_impacts: law",
-                f"{brief(name)} is unknown",
-                f"The laws are {', '.join(all_laws)}",
-                advice,
-                name,
-                list(all_laws),
-            )
-            continue
-        quantities = {quantity.name: quantity for quantity in all_laws[name].inputs}
-        for key, value in inputs.items():
-            wrong = (
-                quantities[key].problem(value)
-                if key in quantities
-                else f"unknown input. {name} has the inputs {', '.join(quantities) or 'none'}. "
-                "Remove it."
-            )
-            problems.repeat([f"compare_impacts: {name}.{key}: {wrong}"] if wrong else [])
+        if is_law("compare_impacts: law", name, problems):
+            quantities = {quantity.name: quantity for quantity in known_laws()[name].inputs}
+            for key, value in inputs.items():
+                wrong = (
+                    quantities[key].problem(value)
+                    if key in quantities
+                    else f"unknown input. {name} has the inputs {', '.join(quantities) or 'none'}. "
+                    "Remove it."
+                )
+                problems.repeat([f"compare_impacts: {name}.{key}: {wrong}"] if wrong else [])
     requirement = "Give the name of at least one law, or None for all laws"
     problems.check(bool(requested), "compare_impacts: laws", "missing", requirement)
-    problems.close()
     return requested
 
 
@@ -482,21 +462,19 @@ def _law_compared(
         for quantity in law.inputs
         if quantity.name in data.inputs
     } | requested
-    parameter, fitted, unit, problem, ratio = "", None, "", "", None
+    parameter, fitted, unit, problem = "", None, "", ""
     if fit is not None:
         try:
             parameter, fitted, unit = _fitted_parameter(law, inputs, data, fit)
         except NotComputable as error:
             problem = str(error)
-        if parameter == YIELD_STRESS_RATIO:
-            ratio = fitted
-        elif fitted is not None:
-            inputs[parameter] = fitted
-    rows = tuple(_row_compared(law, inputs, row, ratio) for row in data.rows)
+    numbers = inputs if fitted is None else {**inputs, parameter: fitted}
+    rows = tuple(_row_compared(law, numbers, row) for row in data.rows)
     # over the rows that rank the laws
     residuals = np.array([row.residual for row in rows if row.measured.use != "show"])
     all_computed = residuals.size and np.isfinite(residuals).all()
     rms = float(np.sqrt(np.mean(residuals * residuals))) if all_computed else None
+    inputs = {name: value for name, value in numbers.items() if name != YIELD_STRESS_RATIO}
     return LawAgainstImpacts(law.name, inputs, rows, rms, parameter, fitted, unit, problem)
 
 
@@ -515,13 +493,15 @@ def _missing(law: type[ContactLaw], available: Iterable[str]) -> str:
 
 
 def _row_compared(
-    law: type[ContactLaw],
-    inputs: Mapping[str, Any],
-    row: MeasuredImpact,
-    ratio: float | None = None,
+    law: type[ContactLaw], numbers: Mapping[str, Any], row: MeasuredImpact
 ) -> ComparedImpact:
-    """Return the value of a law for one row, or the reason why there is none."""
-    pair, speed = _pair_of_row(row, ratio), row.stated.get("speed")
+    """Return the value of a law for one row, or the reason why there is none.
+
+    `numbers` are the inputs of the law, and possibly the ratio of hardness to yield stress.
+    """
+    inputs = {name: value for name, value in numbers.items() if name != YIELD_STRESS_RATIO}
+    pair = _pair_of_row(row, numbers.get(YIELD_STRESS_RATIO))
+    speed = row.stated.get("speed")
     lacking = [name for name in ("effective_radius", "effective_mass") if not pair.has(name)]
     if problem := _missing(law, inputs):
         return ComparedImpact(row, None, problem)
@@ -589,12 +569,9 @@ def _fitted_parameter(
     def mean_square(value: float) -> float:
         """Return the mean square over the rows, infinite if one has no value."""
         nonlocal why
-        trial, ratio = (
-            ({**inputs, name: value}, None) if name != YIELD_STRESS_RATIO else (inputs, value)
-        )
         total = 0.0
         for row in rows:
-            compared = _row_compared(law, trial, row, ratio)
+            compared = _row_compared(law, {**inputs, name: value}, row)
             if compared.computed is None:
                 why = compared.problem
                 return math.inf
@@ -688,13 +665,3 @@ def minimum_of(square: Callable[[float], float], low: float, high: float) -> flo
     )
     best = math.exp(float(minimum.x))
     return best if square(best) <= values[k] else float(arguments[k])
-
-
-def at_bound(fitted_law: LawAgainstImpacts) -> bool:
-    """Return whether a fitted ratio or restitution is at a bound of its range."""
-    bounds = {YIELD_STRESS_RATIO: RATIOS, "restitution": RESTITUTIONS}.get(fitted_law.parameter)
-    return (
-        fitted_law.fitted is not None
-        and bounds is not None
-        and any(abs(fitted_law.fitted / bound - 1.0) < AT_BOUND for bound in bounds)
-    )

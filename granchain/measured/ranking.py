@@ -139,7 +139,7 @@ class Ranking(Answer, Generic[_Entry]):
     @property
     def about(self) -> AboutTable | None:
         """Description and source of the measured trace. Only fits have it."""
-        return about_in(self.provenance)
+        return about_in(self.provenance) if "trace_about_json" in self.provenance else None
 
 
 def ranking_of(
@@ -148,6 +148,7 @@ def ranking_of(
     names: Iterable[str],
     shared: Iterable[str],
     pairs: Mapping[str, np.ndarray],
+    reference: str = "",
     **about: Any,
 ) -> Ranking[_Entry]:
     """Return the ranking of the answers of several laws.
@@ -164,6 +165,8 @@ def ranking_of(
         Variables that are equal in all answers.
     pairs : mapping of str to array (law, law)
         Numbers of each pair of laws, in the order of the answers.
+    reference : str
+        Law that the others approximate, if any.
     **about
         Further arguments of `Answer`.
     """
@@ -181,6 +184,8 @@ def ranking_of(
         f"{number:0{digits}d}-{law}": entry
         for number, (law, entry) in enumerate(zip(laws, entries, strict=True), 1)
     }
+    names_of_laws = ", ".join(filter(None, [reference, *(entry.law for entry in entries)]))
+    about["law"] = ", ".join(dict.fromkeys(names_of_laws.split(", ")))
     return Ranking(data, labels=labels, groups=groups, **about)
 
 
