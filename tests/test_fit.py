@@ -19,7 +19,7 @@ from support.traces import changed
 import granchain as gc
 from granchain.cli import obey
 from granchain.errors import CaseError, FileError, RunError, TraceError
-from granchain.measured import Trace, conclusion, fit_problem, prediction
+from granchain.measured import Trace, fit_problem, fitted
 from granchain.measured import fit as module
 from granchain.measured.about import about_of
 from granchain.measured.baseline import baseline_of
@@ -113,10 +113,10 @@ def test_the_shift_of_the_clock_has_an_error():
 
 def test_the_largest_of_many_deviations_is_suspicious_once_in_100():
     # quantiles of the normal distribution: 0.995, and (1 + 0.99^(1/10))/2
-    assert conclusion.largest_by_chance(1) == pytest.approx(2.5758, abs=1e-4)
-    assert conclusion.largest_by_chance(10) == pytest.approx(3.2892, abs=1e-4)
+    assert fitted.largest_by_chance(1) == pytest.approx(2.5758, abs=1e-4)
+    assert fitted.largest_by_chance(10) == pytest.approx(3.2892, abs=1e-4)
     draws = np.abs(np.random.default_rng(0).standard_normal((100_000, 10))).max(axis=1)
-    assert np.mean(draws > conclusion.largest_by_chance(10)) == pytest.approx(0.01, rel=0.1)
+    assert np.mean(draws > fitted.largest_by_chance(10)) == pytest.approx(0.01, rel=0.1)
 
 
 @pytest.mark.parametrize(("cutoff", "measure"), [(0.0, "features"), (1e5, "peaks")])
@@ -306,10 +306,10 @@ def test_noise_about_a_line_of_its_own_is_as_large_as_is_foretold():
     # correlated over 4.6 samples: phi^k for two samples at a distance of k
     row, draw = 0.8 ** np.arange(300.0), np.random.default_rng(2)
     own = lfilter([0.6], [1.0, -0.8], draw.standard_normal((3000, 180)))[:, 100:]
-    about_line = np.mean(detrend(own) ** 2) * prediction.variance_about_true_line(row, 80)
+    about_line = np.mean(detrend(own) ** 2) * fit_problem.variance_about_true_line(row, 80)
     # 1.025; the variance about its line is 0.8
     assert about_line == pytest.approx(1.0, abs=0.04)
-    degrees, _ = prediction.noise_degrees_of_freedom(80, statistical_inefficiency(row), 1)
+    degrees, _ = fit_problem.noise_degrees_of_freedom(80, statistical_inefficiency(row), 1)
     assert np.var(np.mean(own**2, axis=1)) == pytest.approx(2.0 / degrees, rel=0.06)
     # noise with this correlation length, by how it is read
     told = before_any_run(with_noise("AR(1)", 0), start(), measure="features")
@@ -325,7 +325,7 @@ def test_a_disturbance_moves_no_line_and_an_unsure_baseline_moves_all_samples_of
         baseline = SimpleNamespace(middle=34.5, value_error=value_error)
         readings = [SimpleNamespace(baseline=baseline)]
         measured = SimpleNamespace(force=force[:, None], readings=readings)
-        return prediction._about_line(measured, 0, places, window, row)
+        return fit_problem._about_line(measured, 0, places, window, row)
 
     line, root = told(force)
     struck = told(np.where(places == 60, 40.0, force))[0]
@@ -343,7 +343,7 @@ def test_what_noise_does_not_explain_widens_errors_and_small_residuals_narrow_no
     slope = np.random.default_rng(0).standard_normal((9, 2))
     inverse, left = np.linalg.pinv(slope), np.append(np.repeat([0.5, 2.0], 4), 0.5)
     free = 1.0 - np.einsum("ij,ji->i", slope, inverse)
-    rest = conclusion.Residuals(left, free, slope, inverse, np.ones(9, dtype=bool))
+    rest = fitted.Residuals(left, free, slope, inverse, np.ones(9, dtype=bool))
     known = [fit_problem.Nuisance(fit_problem.CALIBRATION, 2, 0.03)]
     ask = SimpleNamespace(keys=KEYS, kinds=kinds, priors=known, quiet_degrees=np.full(4, 10.0))
     share = np.append(np.repeat([0.8, 0.5], 4), 1.0)
@@ -351,7 +351,7 @@ def test_what_noise_does_not_explain_widens_errors_and_small_residuals_narrow_no
     peaks = np.append(kinds == 0, True)
 
     def parts():
-        return conclusion._variances(ask, rest, np.ones(2))[0]
+        return fitted._variances(ask, rest, np.ones(2))[0]
 
     ask.measure = "features"
     variances, degrees = parts()
@@ -362,7 +362,7 @@ def test_what_noise_does_not_explain_widens_errors_and_small_residuals_narrow_no
     of_noise = np.sum((inverse * share)[:, peaks] ** 2, axis=1)
     wide = 4.0 * 4.0 / free[~peaks].sum() * plain[1]
     assert variances == pytest.approx(np.array([of_noise, wide]), rel=1e-12)
-    small = conclusion._variances(ask, rest._replace(residual=0.1 * left), np.ones(2))[0][0]
+    small = fitted._variances(ask, rest._replace(residual=0.1 * left), np.ones(2))[0][0]
     assert sum(small) == pytest.approx(np.sum((inverse * share) ** 2, axis=1), rel=1e-12)
     ask.measure, ask.kinds = "traces", 0 * kinds
     rest = rest._replace(residual=0.5 * np.ones(9))
@@ -719,10 +719,10 @@ def test_a_right_law_is_accused_as_seldom_as_is_said():
     draw, known, draws = np.random.default_rng(1), 5.0, 200
     labels = np.tile(np.arange(5), 2)
     left = draw.standard_normal((draws, 2, 5)) / np.sqrt(draw.chisquare(known, (draws, 1, 5)) / 5)
-    chance, sizes = conclusion._chance, np.full(5, known)
+    chance, sizes = fitted._chance, np.full(5, known)
     chances = [chance(one.ravel(), np.ones(10), labels, sizes) for one in left]
     # 2 are expected; if their size were known, 36
-    assert 1 <= sum(one < conclusion.ACCUSED for one in chances) <= 6
+    assert 1 <= sum(one < fitted.ACCUSED for one in chances) <= 6
 
 
 def test_slow_parts_of_what_is_left_accuse_a_right_law_as_seldom():
@@ -739,8 +739,8 @@ def test_slow_parts_of_what_is_left_accuse_a_right_law_as_seldom():
     chances = []
     for noise in draw.standard_normal((600, 40)):
         left = noise - slope @ (inverse @ noise)
-        rest = conclusion.Residuals(left, free, slope, inverse, every)
-        chances.append(conclusion._chance_of_residuals(asked, rest)[0])
+        rest = fitted.Residuals(left, free, slope, inverse, every)
+        chances.append(fitted._chance_of_residuals(asked, rest)[0])
     # one of at most ten; of two independent ones, 0.0975
     assert 0.06 < np.mean(np.array(chances) < 0.1) < 0.12
 

@@ -197,23 +197,21 @@ def _times_and_forces(
         )
     no_times = not (named or time_unit or (may_be_time and in_unit_of_clock))
     if clock and no_times and numbers is None:
-        seconds = _seconds_of_clock(record, clock, np.arange(len(time.values)))
+        numbers = np.arange(len(time.values))
     else:
         forces = _without_times(record.columns, time, named, notes)
-        if clock and numbers is not None:
-            seconds = _seconds_of_clock(record, clock, numbers)
-        else:
-            unit = preamble.time_unit or (clock.unit if clock and in_unit_of_clock else None)
-            clock = clock if clock and (clock.unit or in_unit_of_clock) else None
-            unit = None if time_unit else unit
-            seconds = _seconds_of_column(printed, unit, clock, problems, notes)
+    if clock and numbers is not None:
+        seconds = _seconds_of_clock(record, clock, numbers)
+    else:
+        unit = preamble.time_unit or (clock.unit if clock and in_unit_of_clock else None)
+        clock = clock if clock and (clock.unit or in_unit_of_clock) else None
+        seconds = _seconds_of_column(printed, None if time_unit else unit, clock, problems, notes)
     if not forces:
         raise TraceError(
             "the file has only one column. A time and at least one force are required. If "
             "the file contains only forces, set the sampling interval with --interval 1e-6."
         )
-    units = preamble.force_units
-    units = units * len(forces) if len(units) == 1 else units
+    units = preamble.force_units * (len(forces) if len(preamble.force_units) == 1 else 1)
     if force_unit is not None:
         forces = [replace(column, unit=force_unit, factor="") for column in forces]
     elif len(units) == len(forces):
@@ -323,9 +321,11 @@ def _seconds_of_column(
         )
     seconds = (second or 1.0) * time.values
     step = float(seconds[-1] - seconds[0]) / max(len(seconds) - 1, 1)
-    if problems or not (step > 0.0 and np.isfinite(seconds).all()):
-        return seconds
-    if clock is None and np.abs(np.diff(seconds) / step - 1.0).max() <= MOST_UNEVEN:
+    if (
+        problems
+        or not (step > 0.0 and np.isfinite(seconds).all())
+        or (clock is None and np.abs(np.diff(seconds) / step - 1.0).max() <= MOST_UNEVEN)
+    ):
         return seconds
     counts = np.arange(len(seconds))
     if clock is None:

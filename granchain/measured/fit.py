@@ -24,9 +24,8 @@ from granchain.contact.examples import example
 from granchain.errors import CaseError, RunError, TraceError
 from granchain.keys import Problems, brief
 from granchain.measured.about import about_entry
-from granchain.measured.conclusion import contributions, fit_result
 from granchain.measured.fit_problem import FitProblem
-from granchain.measured.fitted import Fit
+from granchain.measured.fitted import Fit, contributions, fit_result
 from granchain.measured.folder import read_trace
 from granchain.measured.ranking import (
     Ranking,
@@ -152,8 +151,6 @@ def fit(
         searches = [(case, free_quantities(case, free, measure))]
     else:
         searches = _searches_of_laws(case, free, laws, measure)
-    if not isinstance(trace, Trace):
-        trace = read_trace(trace)
     measured = pulses_of_trace(case, trace, cutoff)
     rivals = [
         FitProblem(of_law, measured, measure, tuple(quantities), threads)
@@ -231,8 +228,12 @@ def _searches_of_laws(
     return searches
 
 
-def pulses_of_trace(case: Case, trace: Trace, cutoff: float | None) -> Measured:
+def pulses_of_trace(
+    case: Case, trace: Trace | str | os.PathLike[str], cutoff: float | None
+) -> Measured:
     """Return the pulses at the sensors of the trace, or report an error in filter or chain."""
+    if not isinstance(trace, Trace):
+        trace = read_trace(trace)
     if cutoff is not None and not (is_number(cutoff) and cutoff >= 0.0):
         raise TraceError(
             f"cutoff: {brief(cutoff)} is not valid. It must be a finite number, 0 or more [Hz]. "

@@ -332,7 +332,7 @@ def preamble_of(rows: Sequence[tuple[int, list[str]]], text: str) -> Preamble:
         If they show that the numbers below are not readings, or if they contradict each other.
     """
     entries: dict[str, list[str]] = {}
-    source, heads = "", []
+    source, heads = "", list[str]()
     for line, cells in rows:
         key, *values = [cell for cell in cells if cell] or [""]
         name, _, value = key.partition(":")

@@ -26,7 +26,6 @@ from granchain.errors import CaseError, RunError, TraceError
 from granchain.keys import Problems, brief
 from granchain.measured.fit import free_quantities, pulses_of_trace
 from granchain.measured.fit_problem import CLOCK_SHIFT, FitProblem
-from granchain.measured.folder import read_trace
 from granchain.measured.noise import RIPPLES
 from granchain.measured.sides import Computed, Measured
 from granchain.measured.trace import Trace
@@ -158,8 +157,6 @@ def likelihood(
     problems.close()
     case = case.replace({key: float(prior.median()) for key, prior in free.items()})
     free_quantities(case, list(free), measure)
-    if not isinstance(trace, Trace):
-        trace = read_trace(trace)
     return Likelihood(case, pulses_of_trace(case, trace, cutoff), free, measure, threads)
 
 

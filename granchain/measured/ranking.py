@@ -230,14 +230,13 @@ def key_labels(
     meanings : mapping
         Axes and meaning of further numbers, by the ending of their names, such as "_error".
     """
-    labels = {}
-    for key in keys:
-        unit = quantity_of(case, key).unit or "1"
-        labels[key] = Label((), unit, f"case parameter {key}")
-        labels |= {
-            f"{key}{ending}": Label(dims, unit, f"{meaning} of {key}")
-            for ending, (dims, meaning) in meanings.items()
-        }
+    units = {key: quantity_of(case, key).unit or "1" for key in keys}
+    labels = {key: Label((), unit, f"case parameter {key}") for key, unit in units.items()}
+    labels |= {
+        f"{key}{ending}": Label(dims, unit, f"{meaning} of {key}")
+        for key, unit in units.items()
+        for ending, (dims, meaning) in meanings.items()
+    }
     # in the order in which a file is read
     return {name: labels[name] for name in sorted(labels)}
 

@@ -58,21 +58,19 @@ class Computed:
         smooth = changed or is_smooth(result)
         # before the wave arrives there are only rounding errors, which are not a pulse
         least = PULSE_BEGINS**2 * float(plain.max(initial=0.0))
-        self.pulses = []
-        for k, bead in enumerate(beads):
-            jumps = (
-                None
-                if changed or stated.high_pass is not None or stated.front_mass is not None
-                else jumps_at(result, result.sensor_bead.tolist().index(bead))
-            )
-            if jumps is not None:
-                jumps = ForceJumps(jumps.force - force[0, k], jumps.time)
-            moves = plain[:, k].max() > least
-            self.pulses.append(
-                computed_pulse(self.time, plain[:, k], filtered, jumps, smooth, arrival_of(result))
-                if moves
-                else ComputedPulse()
-            )
+        arrival, columns = arrival_of(result), map(result.sensor_bead.tolist().index, beads)
+        unchanged = not changed and stated.high_pass is None and stated.front_mass is None
+        jumps = [jumps_at(result, column) if unchanged else None for column in columns]
+        above_static = [
+            jump and ForceJumps(jump.force - static, jump.time)
+            for jump, static in zip(jumps, force[0], strict=True)
+        ]
+        self.pulses = [
+            computed_pulse(self.time, pulse, filtered, jump, smooth, arrival)
+            if pulse.max() > least
+            else ComputedPulse()
+            for pulse, jump in zip(plain.T, above_static, strict=True)
+        ]
         self.peaks = np.array([pulse.peak for pulse in self.pulses])
         self.arrivals = np.array([pulse.arrival for pulse in self.pulses])
         labels = np.asarray(result.bead).tolist()

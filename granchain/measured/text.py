@@ -286,8 +286,8 @@ def _layout_of(
 
     Also return the rows, and the indices of the cells with numbers.
     """
-    best: tuple[_Layout, list[_Row], tuple[int, ...]] | None = None
-    rank = (0, 0)
+    candidates: list[tuple[_Layout, list[_Row], tuple[int, ...]]] = []
+    ranks = []
     filled = [(i, line[:FORMAT_LENGTH]) for i, line in enumerate(lines, start=1) if line.strip()]
     for delimiter, sign in itertools.product(DELIMITERS, [decimal] if decimal else [".", ","]):
         if sign == "," == delimiter and not any('"' in line for line in lines):
@@ -301,14 +301,14 @@ def _layout_of(
         count = Counter(row.filled for row in rows if row.filled)
         if count:
             places, number = max(count.items(), key=lambda item: (item[1], len(item[0])))
-            if (min(len(places), 2), number) > rank:
-                best, rank = (layout, rows, places), (min(len(places), 2), number)
-    if best is None:
+            candidates.append((layout, rows, places))
+            ranks.append((min(len(places), 2), number))
+    if not candidates:
         raise TraceError(
             "no row of numbers found. Columns of numbers are required, with the time first. "
             "Export the trace as CSV."
         )
-    return best
+    return candidates[ranks.index(max(ranks))]
 
 
 def _check_meaning(

@@ -152,19 +152,16 @@ def _faults(time: np.ndarray, force: np.ndarray, names: list[str]) -> list[str]:
             f"trace: the forces have the shape {force.shape}, and the times {time.shape}. One "
             f"force per time and sensor is required ({len(names)} sensors)."
         ]
-    problems = []
-    if len(time) < LEAST_SAMPLES:
-        problems.append(
-            f"trace: only {len(time)} samples. At least {LEAST_SAMPLES} are required. Use the "
-            "complete recording."
-        )
-    for values, name in [(time, "time"), *zip(force.T, names, strict=True)]:
-        bad = np.flatnonzero(~np.isfinite(values)) + 1
-        if len(bad):
-            problems.append(
-                f"{name}: not a finite number at sample {first_few(bad.tolist(), 3)}. All values "
-                "must be finite. Correct the file, or cut the trace before this sample."
-            )
+    problems = [
+        f"trace: only {len(time)} samples. At least {LEAST_SAMPLES} are required. Use the "
+        "complete recording."
+    ] * (len(time) < LEAST_SAMPLES)
+    problems += [
+        f"{name}: not a finite number at sample {first_few(bad.tolist(), 3)}. All values must be "
+        "finite. Correct the file, or cut the trace before this sample."
+        for values, name in [(time, "time"), *zip(force.T, names, strict=True)]
+        if len(bad := np.flatnonzero(~np.isfinite(values)) + 1)
+    ]
     if problems:
         return problems
     steps = np.diff(time)
