@@ -215,8 +215,7 @@ def _times_and_forces(
     if force_unit is not None:
         forces = [replace(column, unit=force_unit, factor="") for column in forces]
     elif len(units) == len(forces):
-        pairs = zip(forces, units, strict=True)
-        forces = [_with_unit(column, unit, problems) for column, unit in pairs]
+        forces = [_with_unit(*each, problems) for each in zip(forces, units, strict=True)]
     return seconds, forces, notes
 
 

@@ -154,31 +154,27 @@ def _plans(
     seed: int,
 ) -> list[Uncertain | None]:
     """Return the uncertain case of each result; None without tolerances."""
-    plans: list[Uncertain | None] = []
+    plans: list[Uncertain | None] = [None] * len(results)
     problems: list[str] = []
-    stated = comparison.about.tolerance
-    for compared, result in zip(comparison.results, results, strict=True):
-        plans.append(None)
-        case = case_of(result)
-        if case is None and (tolerance or stated is not None):
+    for i, (compared, result) in enumerate(zip(comparison.results, results, strict=True)):
+        case, wanted = case_of(result), dict(tolerance or {})
+        stated = (getattr(case, "tolerance", None), comparison.about.tolerance)
+        for table in () if tolerance else stated:
+            # its errors were reported when the case and the trace were read
+            wanted |= {} if table is None else tolerances_of(table, "tolerance", Problems())
+        if wanted and case is None:
             problems.append(
                 f"{compared.label}: the result has no case, or its law is not installed. "
                 "Uncertainty bands require a case that can be run again. Turn them off with "
                 "members=0 or --members 0."
             )
-        if case is None:
-            continue
-        wanted = dict(tolerance or {})
-        for table in () if tolerance else (case.tolerance, stated):
-            # its errors were reported when the case and the trace were read
-            wanted |= {} if table is None else tolerances_of(table, "tolerance", Problems())
-        try:
-            if wanted:
-                beads = [sensor.bead for sensor in compared.sensors]
-                plans[-1] = uncertain(case.replace(**{"sensors.beads": beads}), wanted, n, seed)
-        except CaseError as error:
-            label = f"{compared.label}: " if len(results) > 1 else ""
-            problems += [label + sentence for sentence in error.problems]
+        elif wanted:
+            beads = [sensor.bead for sensor in compared.sensors]
+            try:
+                plans[i] = uncertain(case.replace(**{"sensors.beads": beads}), wanted, n, seed)
+            except CaseError as error:
+                label = f"{compared.label}: " if len(results) > 1 else ""
+                problems += [label + sentence for sentence in error.problems]
     if problems:
         raise CaseError(problems)
     return plans

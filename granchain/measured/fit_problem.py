@@ -280,11 +280,10 @@ class FitProblem:
         cases = {key: case for key, case in new_cases.items() if isinstance(case, Case)}
         if cases:
             runs = evaluated(cases.values(), "result", threads=self.threads, interruptible=False)
-            for i, (key, status) in enumerate(zip(cases, runs.status, strict=True)):
-                result = runs.result(i)
-                if not status.failed and result is not None:
-                    sides = self.sensor, self.sensor, self.messages_of_runs
-                    models[key] = Computed(result, self.beads, *sides)
+            keys_of_runs, sides = list(cases), (self.sensor, self.sensor, self.messages_of_runs)
+            for i in runs.complete:
+                result: Any = runs.result(i)
+                models[keys_of_runs[i]] = Computed(result, self.beads, *sides)
         if len(models) >= len(self._cached_models):
             self._cached_models = models
         return [models[key] for key in keys]

@@ -14,7 +14,6 @@ import contextlib
 import csv
 import io
 import itertools
-import operator
 import re
 import string
 from collections import Counter
@@ -210,24 +209,21 @@ def text_columns(content: bytes, decimal: str | None = None) -> Record:
         first -= 1
     above, rows = rows[:first], rows[first:]
     last = next((row for row in reversed(above) if not row.is_comment), _Row(0, [], []))
-    keys = {row.line: _keys_in(row, places) for row in rows[:PREAMBLE_ROWS]}
-    next_to = [(row.line, row.at(keys[row.line])) for row in rows[:PREAMBLE_ROWS]]
+    keys = {row.line: cells for row in rows[:PREAMBLE_ROWS] if (cells := _keys_in(row, places))}
+    next_to = [(row.line, row.at(keys[row.line])) for row in rows if row.line in keys]
     _check_meaning(layout, rows, places, last)
     unread = sum(map(bool, last.cells)) >= len(places) and _SIMILAR.fullmatch(last.at(places)[0])
     start = last.line if unread else rows[0].line
     body = text[sum(map(len, lines[: start - 1])) :]
     values, broken = _numbers(body, start, layout, places, keys)
     headings = _headings(above, places, layout.delimiter)
-    preamble = preamble_of(
-        [*((row.line, row.cells) for row in above), *filter(operator.itemgetter(1), next_to)],
-        preamble_text,
-    )
+    preamble = preamble_of([*((row.line, row.cells) for row in above), *next_to], preamble_text)
     names = [name for name, _, _ in headings]
     if len(preamble.names) in (len(names), len(names) - 1):
         names[len(names) - len(preamble.names) :] = preamble.names
-    pairs = zip(names, headings, values, strict=True)
     columns = [
-        TextColumn(name, unit, numbers, factor) for name, (_, unit, factor), numbers in pairs
+        TextColumn(name, unit, numbers, factor)
+        for name, (_, unit, factor), numbers in zip(names, headings, values, strict=True)
     ]
     return Record(columns, preamble, broken)
 
@@ -406,8 +402,7 @@ def _numbers(
     cells = cells.apply(lambda column: column.str.strip(_AROUND_CELLS))
     cells.index += start
     for line, columns in keys.items():
-        if columns:
-            cells.loc[line, columns] = ""
+        cells.loc[line, columns] = ""
     cells = cells[~cells[0].str.startswith("#") & (cells != "").any(axis=1)]
     number = f"(?!{_LED})" * (separator in _TWO_MEANINGS) + layout.number_pattern.pattern
     good = (cells.drop(columns=list(places)).to_numpy() == "").all(axis=1)
