@@ -294,13 +294,15 @@ def checked_search(
     for i, entry in enumerate(entries):
         inputs = dict(entry) if isinstance(entry, Mapping) else {"law": entry}
         law = inputs.pop("law", None)
-        if not is_law(f"laws.{i}", law, problems):
-            continue
-        twice = (law, inputs) in requested
-        problems.check(
-            not twice, f"laws.{i}", f"{law} is listed twice", "List each law once", "Remove it"
-        )
-        requested.append((law, inputs))
+        if is_law(f"laws.{i}", law, problems):
+            problems.check(
+                (law, inputs) not in requested,
+                f"laws.{i}",
+                f"{law} is listed twice",
+                "List each law once",
+                "Remove it",
+            )
+            requested.append((law, inputs))
     shared, individual = _ranges(free, problems)
     by_law = free_in_each([law for law, _ in requested], shared, individual, problems)
     candidates = [

@@ -240,16 +240,13 @@ class ImpactComparison(Answer):
     def _row(self, i: int) -> MeasuredImpact:
         """Return the measured value of a row."""
         quantity = self.quantity[i]
-        names = ("case_name", "quantity", "use", "source", "doubt")
-        texts = dict(zip(("case", *names[1:]), (self[name][i] for name in names), strict=True))
-        values = {
-            name: self[name][i].item() for name in STATED_QUANTITIES if name in self.variables
-        }
+        stated = [name for name in STATED_QUANTITIES if name in self.variables]
         return MeasuredImpact(
+            case=self.case_name[i],
             measured=self[f"{quantity}_measured"][i].item(),
             uncertainty=_finite(self[f"{quantity}_uncertainty"][i]),
-            stated={name: value for name, value in values.items() if not math.isnan(value)},
-            **texts,
+            stated={name: self[name][i].item() for name in stated if not np.isnan(self[name][i])},
+            **{name: self[name][i] for name in ("quantity", "use", "source", "doubt")},
         )
 
     def _law(self, j: int) -> LawAgainstImpacts:
