@@ -10,7 +10,6 @@ an ambiguous character is rejected with its line.
 from __future__ import annotations
 
 import bisect
-import contextlib
 import csv
 import io
 import itertools
@@ -389,16 +388,6 @@ def _numbers(
             f"the columns are not readable ({error}). Quotes must be closed in each line. Correct "
             "the file."
         ) from None
-    # Rows that contain other characters take longer to read.
-    led = rf"(?:\A|[{separator or ''}\s]){_LED}"
-    if (
-        layout.decimal == "."
-        and re.fullmatch(rf"[-+0-9.eE\s{separator or ''}]*", body)
-        and not (separator in _TWO_MEANINGS and re.search(led, body))
-        and (cells.drop(columns=list(places)) == "").all(axis=None)
-    ):
-        with contextlib.suppress(ValueError):
-            return np.stack([cells[k].to_numpy(dtype=float) for k in places]), None
     cells = cells.apply(lambda column: column.str.strip(_AROUND_CELLS))
     cells.index += start
     for line, columns in keys.items():
