@@ -103,6 +103,8 @@ BAD = [
     (changed(10, "5e-7,NaN,1"),
      r'record.csv: line 10: column 2: "NaN" is not a number. It must be a number'),
     (changed(10, "5e-7,1e999,1"), r"bead 3: not a finite number at sample 9"),
+    (changed(10, "5e-7,0e0838,1"),
+     r'record.csv: line 10: column 2: "0e0838" is not a number. It must be a number'),
     (text(HEAD, *rows(), "1.8e-5,0."), r"line 42: column 3: the number is missing"),
     (changed(10, "2e-06,1,1,7"), r'line 10: "7" is in a column that is empty in the other rows'),
     (text(HEAD, *rows()[:1]), r"trace: only 1 samples. At least 8 are required"),
