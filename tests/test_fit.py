@@ -95,7 +95,7 @@ def test_the_values_are_found_where_there_is_no_noise(measure):
         "contact.psi": 2.75,
         "striker.speed": 1.8,
     }
-    assert len(found.residuals) == len(found.sensors) == 5
+    assert len(found.residuals) == len(found.sensor_bead) == 5
     # the computed run begins QUIET samples after the trace
     assert found.time_shift == pytest.approx(
         math.nan if measure == "peaks" else QUIET * INTERVAL, abs=5e-7, nan_ok=True
@@ -151,7 +151,7 @@ def test_intervals_are_those_of_student_with_the_degrees_of_noise_or_of_what_is_
             assert halves / one.errors[key] == pytest.approx([quantile] * 2, rel=3e-3)
     assert found.describes and not strange.describes
     # times that are not compared are still on the clock of the trace
-    assert abs(np.mean([one.arrival.difference for one in found.sensors])) < 0.1 * CLOCK
+    assert abs(np.mean(found.arrival_computed - found.arrival_measured)) < 0.1 * CLOCK
     with pytest.raises(
         CaseError, match=r"level: 90 is out of range. It must be a number above 0 and below 1"
     ):

@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 from granchain.errors import CaseError
 from granchain.keys import brief
 from granchain.measured.about import AboutTable, about_entry, about_in
-from granchain.measured.agreement import Agreement
 from granchain.measured.fit_problem import CALIBRATION, CLOCK_SHIFT, FitProblem, Nuisance
 from granchain.measured.ranking import key_labels, start_case
 from granchain.simulation import law_provenance
@@ -54,27 +53,6 @@ ACCUSED = 0.01
 STATED_KIND = 2
 # Chance that the largest deviation of all gains and clocks of a correct case is suspicious.
 SUSPICIOUS = 0.01
-
-
-class SensorFit(NamedTuple):
-    """Measurement at one sensor with its uncertainty, and the result of the fitted case.
-
-    Attributes
-    ----------
-    bead : int
-    peak, arrival : Agreement
-        Peak [N], with the calibration of the trace, and arrival [s], on its clock. Computed values
-        are read from samples in the same way as measured values.
-    residual : float
-        Computed minus measured value in standard deviations of the measurement. If several values
-        are fitted, it is the root mean square of peak and arrival, or of all samples. nan if the
-        sensor has no value to compare.
-    """
-
-    bead: int
-    peak: Agreement
-    arrival: Agreement
-    residual: float
 
 
 class Fit(Answer):
@@ -121,8 +99,14 @@ class Fit(Answer):
         Correlation of the errors. nan for keys that are not determined.
     level : (n_levels,) array
         Confidence levels of the intervals.
+    peak_measured, peak_error, peak_computed : (n_sensors,) array
+        Peak with its standard uncertainty, and fitted peak, with the calibration of the trace [N].
+        `arrival` has such variables too, on the clock of the trace [s]. Computed values are read
+        from samples in the same way as measured values.
     residuals : (n_sensors,) array
-        Computed minus measured values, in standard deviations of the measurement [1].
+        Computed minus measured value, in standard deviations of the measurement [1]. If several
+        values of a sensor are fitted, it is the root mean square of peak and arrival, or of all
+        samples. nan if the sensor has no value to compare.
     gain : (n_sensors,) array
         Gain of each sensor, including the common gain [1].
     shift : (n_sensors,) array
@@ -227,16 +211,6 @@ class Fit(Answer):
         """Covariance in the order of the keys; infinite or nan if a key is not determined."""
         errors = np.array(list(self.errors.values()))
         return np.asarray(self.correlation * np.outer(errors, errors))
-
-    @property
-    def sensors(self) -> tuple[SensorFit, ...]:
-        """Measured and computed values at each sensor."""
-        peaks, arrivals = (
-            map(Agreement, *(self[f"{name}_{column}"].tolist() for column in Agreement._fields))
-            for name in ("peak", "arrival")
-        )
-        beads, residuals = self.sensor_bead.tolist(), self.residuals.tolist()
-        return tuple(map(SensorFit, beads, peaks, arrivals, residuals))
 
     @property
     def samples(self) -> tuple[dict[str, Any], ...]:
