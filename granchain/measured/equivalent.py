@@ -57,13 +57,6 @@ AT_END, SAME = 1e-3, 2e-2
 TIE = 1e-3
 
 
-class Minimum(NamedTuple):
-    """Other minimum: values of the free inputs, and the residual."""
-
-    inputs: dict[str, float]
-    residual: float
-
-
 # Further variables of each free input: ending of the name, axes, and meaning.
 OF_AN_INPUT = {
     "_low": ((), "lower end of the range"),
@@ -143,21 +136,6 @@ class Equivalent(Answer):
         """Range of each free input."""
         high = self._by_name("_high")
         return {name: (low, high[name]) for name, low in self._by_name("_low").items()}
-
-    @property
-    def minima(self) -> tuple[Minimum, ...]:
-        """Other minima, best first."""
-        columns = self._by_name("_minimum")
-        return tuple(
-            Minimum({name: float(column[i]) for name, column in columns.items()}, residual)
-            for i, residual in enumerate(self.minimum_residual.tolist())
-            if i
-        )
-
-    @property
-    def grid(self) -> np.ndarray:
-        """Points of the grid, (n_points, n_free)."""
-        return np.column_stack(list(self._by_name("_grid").values()))
 
 
 @warns_of_fast_drives
