@@ -360,15 +360,15 @@ def preamble_of(rows: Sequence[tuple[int, list[str]]], text: str) -> Preamble:
         rigol = _RIGOL.search(",".join(cells))
         start, step = rigol.groups() if rigol else (below.get("start"), below.get("increment"))
         heads = [plain_key(cell) for cell in cells]
-        found = {KEYS.get(key, ""): values + ["s"] * (bool(values) and key == "deltax")}
+        of_line = {KEYS.get(key, ""): values + ["s"] * (bool(values) and key == "deltax")}
         stated = "".join(values[:1])
         if key in SAMPLE_RATE_KEYS and values:
-            found, stated = {"interval": _interval_of_rate(values)}, " ".join(values)
+            of_line, stated = {"interval": _interval_of_rate(values)}, " ".join(values)
         elif start and step:
-            found, stated = {"start": [start], "interval": [step, "s"]}, step
-        if found.get("interval") and not source:
+            of_line, stated = {"start": [start], "interval": [step, "s"]}, step
+        if of_line.get("interval") and not source:
             source = f"line {line}: {stated}"
-        entries = {name: several for name, several in found.items() if several} | entries
+        entries = {name: several for name, several in of_line.items() if several} | entries
     intervals = entries.get("interval", [])
     units = [value for value in intervals if si_value(value, TIME_UNITS) is not None]
     units += entries.get("time unit", [])
