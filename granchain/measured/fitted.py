@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from granchain.errors import CaseError
+from granchain.errors import CaseError, GranchainError
 from granchain.keys import brief
 from granchain.measured.about import AboutTable, about_entry, about_in
 from granchain.measured.fit_problem import CALIBRATION, CLOCK_SHIFT, FitProblem, Nuisance
@@ -397,7 +397,11 @@ def fit_result(
     chance, description = _chance_of_residuals(problem, residuals)
     describes = not degrees or chance >= ACCUSED
     (final,) = problem._computed([lowest.point])
-    assert final is not None
+    if final is None:
+        raise GranchainError(
+            "fit: the case has no pulses at the fitted values. A pulse is required at each "
+            "sensor. Start from other values."
+        )
     shift, gain = problem.shifts_and_gains(lowest.point)
     misfit = problem.misfit(final, shift, gain)
     nuisance_values = problem.nuisance_values(lowest.point)

@@ -21,8 +21,8 @@ from granchain.contact import laws as known_laws
 from granchain.contact.examples import factors_of
 from granchain.contact.law import ContactLaw
 from granchain.contact.pair import PAIR_QUANTITIES, Pair
-from granchain.errors import GranchainError, LawError, TraceError
-from granchain.keys import Problems, brief, read_table
+from granchain.errors import CaseError, GranchainError, LawError, TraceError
+from granchain.keys import Problems, read_table
 from granchain.measured.impacts_folder import (
     MEASURABLE,
     STATED_QUANTITIES,
@@ -376,15 +376,11 @@ def compare_impacts(
     >>> comparison.laws["ma-liu"].law
     'ma-liu'
     """
+    if fit is not None and fit not in FITS:
+        listed = ", ".join(f'"{name}" ({meaning})' for name, meaning in FITS.items())
+        raise CaseError(f'compare_impacts: fit: "{fit}" is unknown. It must be one of: {listed}.')
     measured, problems = read_impacts(data), Problems()
     requested = _inputs_by_law(laws, problems)
-    listed = ", ".join(f'"{name}" ({meaning})' for name, meaning in FITS.items())
-    problems.check(
-        fit is None or fit in FITS,
-        "compare_impacts: fit",
-        f"{brief(fit)} is unknown",
-        f"It must be one of: {listed}",
-    )
     for name in pair or {}:
         problems.check(
             name in PAIR_QUANTITIES,
