@@ -71,7 +71,7 @@ def reference(certificates: list[Certificate]) -> str:
             tuple(
                 restitution_rows(certificate)
                 for certificate in certificates
-                if certificate.delivered
+                if certificate.nominal.size
             ),
         ),
     ]
@@ -131,7 +131,7 @@ def summary_row(certificate: Certificate) -> tuple[str, ...]:
     jumps = (
         ", ".join(
             (["at the onset"] if certificate.onset else [])
-            + ([str(len(certificate.jumps))] if certificate.jumps else [])
+            + ([str(certificate.jump.size)] if certificate.jump.size else [])
         )
         or "none"
     )
@@ -141,8 +141,8 @@ def summary_row(certificate: Certificate) -> tuple[str, ...]:
 def restitution_rows(certificate: Certificate) -> tuple[str, ...]:
     """Return the row of a law in the table of effective restitutions."""
     texts = [
-        (delivered_words(clamped), delivered_words(clamped if tensile is None else tensile))
-        for _, clamped, tensile in certificate.delivered
+        (delivered_words(clamped), delivered_words(clamped if math.isnan(tensile) else tensile))
+        for clamped, tensile in zip(certificate.clamped, certificate.tensile, strict=True)
     ]
     cells = (first if first == other else f"{first} ({other})" for first, other in texts)
     return Link(certificate.law), *cells

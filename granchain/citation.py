@@ -118,8 +118,7 @@ def cite(*objects: Any) -> str:
 
 def _data_about(item: Any) -> Any:
     """Return the description of the data of a cited object, or None."""
-    about = getattr(item, "about", None)
-    return getattr(getattr(item, "trace", None), "about", None) if about is None else about
+    return getattr(item, "about", None) or getattr(getattr(item, "trace", None), "about", None)
 
 
 def _laws_of(item: Any) -> list[str]:
@@ -153,8 +152,8 @@ def _has_plate(item: Any) -> bool:
     """Check if a plate is an end of a chain, or is struck by a sphere."""
     ends = [getattr(case, "ends", None) for case in _cases_of(item)]
     sides = [getattr(table, side, None) for table in ends for side in ("left", "right")]
-    struck = "impedance" in getattr(item, "variables", ())
-    return struck or any(isinstance(end, PlateEndTable) for end in sides)
+    at_end = any(isinstance(end, PlateEndTable) for end in sides)
+    return at_end or "impedance" in getattr(item, "variables", ())
 
 
 def laws_in(contact: Mapping[str, Any]) -> list[str]:

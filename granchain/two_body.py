@@ -583,19 +583,15 @@ def limit_exceeded(state: State, status: Status) -> str:
 
     If the overlap limit was exceeded, the message includes it.
     """
-    if status is Status.OUTSIDE_LAW:
-        limit = state.functions.overlap_limit(tuple(state.c[:, 1]))
-        return (
-            f"the overlap exceeds the overlap limit of the contact law. It must be at most "
-            f"{limit:.6g} m. Reduce the speed, or choose a law with a wider range."
-        )
-    if status is Status.BEYOND_RADIUS:
-        return (
-            "the overlap exceeds the radius. It must be at most "
-            f"{float(state.contacts.limit[1]):.6g} m. Reduce the speed, or check the material and "
-            "the units."
-        )
-    return status.sentence
+    limit = state.functions.overlap_limit(tuple(state.c[:, 1]))
+    texts = {
+        Status.OUTSIDE_LAW: "the overlap exceeds the overlap limit of the contact law. It must be "
+        f"at most {limit:.6g} m. Reduce the speed, or choose a law with a wider range.",
+        Status.BEYOND_RADIUS: "the overlap exceeds the radius. It must be at most "
+        f"{float(state.contacts.limit[1]):.6g} m. Reduce the speed, or check the material and the "
+        "units.",
+    }
+    return texts.get(status, status.sentence)
 
 
 @dataclass(frozen=True)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from granchain.chain import DRIVEN_DISPLACEMENT, FREE, WALL, End, Masses
+from granchain.chain import DRIVEN_DISPLACEMENT, End
 from granchain.plain_data import Numbers
 from granchain.store import Result
 from granchain.store.answer import case_of
-from granchain.store.schema import ATTACHED
 
 # Terms of the energy balance. The residual is the change of their sum minus the external work.
 LEDGER_ENERGIES = ("kinetic", "recoverable", "plastic", "viscous", "clamp")
@@ -208,33 +207,25 @@ def _static_work(result: Result) -> np.ndarray:
     case = case_of(result) if "energy_drives" in result.variables else None
     if case is None:
         return work
+    from granchain.set_up import chain_of
+
+    chain = chain_of(case)
+    ends = ("left", chain.left), ("right", chain.right)
+    for (side, end), force in zip(ends, chain.static_forces()[[0, -1]], strict=True):
+        if end.kind == DRIVEN_DISPLACEMENT and force:
+            start, *moved = displacements_of_end(case, side, [0.0, *result.energy_time])
+            work += force * (np.array(moved) - start)
+    return work
+
+
+def displacements_of_end(case: Any, side: str, times: Iterable[float]) -> list[float]:
+    """Return the displacements of a driven end, as in the time loop [m]."""
     from granchain.engine.drives import drive_at
     from granchain.engine.state import drive_of
 
-    ends = []
-    for side in ("left", "right"):
-        end = getattr(case.ends, side)
-        if f"ends.{side}" in case.drives:
-            ends.append(End(end.drive, None, *case.driven(f"ends.{side}", own_clock=True)))
-        else:
-            ends.append(End(FREE if end == FREE else WALL))
-    bodies, mass = len(result.mass), result.mass
-    if ATTACHED in result.variables:
-        # the beads carry the weight of the attached masses
-        bead, attached = (result.variables[f"{ATTACHED}_{name}"].data for name in ("bead", "mass"))
-        inside = np.isin(bead, result.bead)
-        mass = mass + np.bincount(bead[inside] - result.bead[0], attached[inside], bodies)
-    row = Masses(
-        mass=mass, velocity=np.zeros(bodies), gap=np.zeros(bodies - 1), left=ends[0],
-        right=ends[1], has_striker=bool(result.bead[0] == 0),
-        precompression=case.chain.precompression, gravity=case.chain.gravity,
-    )  # fmt: skip
-    for end, force in zip(ends, row.static_forces()[[0, -1]], strict=True):
-        if end.kind == DRIVEN_DISPLACEMENT and force:
-            table = drive_of(end)[1]
-            moved = np.array([drive_at(*table, t)[0] for t in result.energy_time])
-            work += force * (moved - drive_at(*table, 0.0)[0])
-    return work
+    drive = case.driven(f"ends.{side}", own_clock=True)
+    table = drive_of(End(DRIVEN_DISPLACEMENT, None, *drive))[1]
+    return [drive_at(*table, time)[0] for time in times]
 
 
 def energy_balance(result: Result) -> EnergyBalance | None:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from granchain.analysis.energy import OF_ROUNDING
+from granchain.analysis.energy import OF_ROUNDING, displacements_of_end
 from granchain.case.start import new_walls
-from granchain.chain import DRIVEN_DISPLACEMENT, Chain, End
+from granchain.chain import DRIVEN_DISPLACEMENT, Chain
 from granchain.contact.model import Model
 from granchain.errors import GranchainError
 from granchain.store import Result
@@ -256,9 +256,6 @@ def _overlaps_of_snapshots(
 
     Driven ends move as in the time loop. Raise GranchainError if an end has an impedance.
     """
-    from granchain.engine.drives import drive_at
-    from granchain.engine.state import drive_of
-
     u = np.pad(np.asarray(result.displacement, dtype=float), ((0, 0), (1, 1)))
     for end_index, inwards, side in ((0, 1.0, "left"), (-1, -1.0, "right")):
         end, n = getattr(chain, side), chain.n_bodies
@@ -272,9 +269,8 @@ def _overlaps_of_snapshots(
             of_end = result[f"{ATTACHED}_bead"] == chain.first_label + (n if end_index else -1)
             u[:, end_index] = result[f"{ATTACHED}_displacement"][:, of_end].sum(axis=1)
         elif end.kind == DRIVEN_DISPLACEMENT:
-            drive = result.case.driven(f"ends.{side}", own_clock=True)
-            table = drive_of(End(end.kind, None, *drive))[1]
-            u[:, end_index] = [inwards * drive_at(*table, t)[0] for t in result.snapshot_time]
+            moved = displacements_of_end(result.case, side, result.snapshot_time)
+            u[:, end_index] = inwards * np.array(moved)
     zero = contacts.overlaps.copy()
     zero[1:-1] -= chain.gap
     return np.asarray(u[:, :-1] - u[:, 1:] + zero)

@@ -43,7 +43,7 @@ def creates_energy(law: type[ContactLaw], created: Creation, falls: float) -> bo
 
 
 def faults_of_measures(
-    law: type[ContactLaw], created: Creation, falls: float, seen: float | None, scales: bool
+    law: type[ContactLaw], created: Creation, falls: float, seen: float, scales: bool
 ) -> list[str]:
     """Return messages about energy, order, and units that do not match the law."""
     problems = []
@@ -60,7 +60,7 @@ def faults_of_measures(
             "Elastoplastic, whose energy correction prevents this, or check force and energy"
         )
     low, high = SEEN_FAULT[law.order]
-    if seen is not None and not low <= seen <= high:
+    if not (math.isnan(seen) or low <= seen <= high):
         problems.append(
             f"{law.name} declares order {law.order} in time, but an impact converges with order "
             f"{seen:.2f}. If the force or its damping jumps, return the overlap from jumps and the "

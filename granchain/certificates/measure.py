@@ -135,25 +135,6 @@ class Certificate(Answer):
         names = [name for name in self.variables if name.startswith(INPUT_PREFIX)]
         return {name.removeprefix(INPUT_PREFIX): self[name] for name in names}
 
-    @property
-    def delivered(self) -> list[tuple[float, float | None, float | None]]:
-        """Nominal restitution, and the effective restitutions without and with tension, or None."""
-        columns = (self[name].tolist() for name in ("nominal", "clamped", "tensile"))
-        return [
-            (nominal, *(None if math.isnan(value) else value for value in effective))
-            for nominal, *effective in zip(*columns, strict=True)
-        ]
-
-    @property
-    def speeds(self) -> list[tuple[float, float]]:
-        """Impact speed [m/s] and restitution."""
-        return list(zip(self.impact_speed.tolist(), self.restitution.tolist(), strict=True))
-
-    @property
-    def jumps(self) -> list[tuple[float, float]]:
-        """Overlap [m] and relative jump of the loading force."""
-        return list(zip(self.jump_overlap.tolist(), self.jump.tolist(), strict=True))
-
 
 def toml(value: Any) -> str:
     """Format a value as in a case file."""
@@ -169,28 +150,23 @@ def report_of(
 ) -> Certificate:
     """Return the verification report of measured properties.
 
-    `measured` contains a `Creation` as `created`, tuples as `delivered`, `speeds`, and `jumps`, and
-    other variables. Default: those of a law that creates no energy and never jumps.
+    `measured` contains a `Creation` as `created`, and other variables. Default: those of a law that
+    creates no energy and never jumps.
     """
     created, falls = measured.pop("created", Creation(0.0, 0.0)), measured.pop("falls", 0.0)
     data: dict[str, Any] = {
+        **{name: np.zeros(0) for name, label in Certificate.labels.items() if label.dims},
         "admissible": not creates_energy(law, created, falls),
         "created": created.energy,
         "created_error": created.error,
         "falls": falls,
         "order_stated": law.order,
+        "created_as_printed": math.nan,
+        "onset": 0.0,
+        "order": math.nan,
+        "dimension": True,
+        **measured,
     }
-    for title, names in (
-        ("delivered", ("nominal", "clamped", "tensile")),
-        ("speeds", ("impact_speed", "restitution")),
-        ("jumps", ("jump_overlap", "jump")),
-    ):
-        rows = measured.pop(title, ())
-        columns = np.array(rows, dtype=float).reshape(len(rows), len(names)).T
-        data |= dict(zip(names, columns, strict=True))
-    data |= {"created_as_printed": None, "onset": 0.0, "order": None, "dimension": True} | measured
-    for name in ("created_as_printed", "order"):
-        data[name] = math.nan if data[name] is None else data[name]
     labels, units = {}, {quantity.name: quantity.unit for quantity in law.inputs}
     for name, value in inputs.items():
         if value is not None:
@@ -243,8 +219,7 @@ def certificate(law: str | type[ContactLaw], **inputs: Any) -> Certificate:
     problems = faults_of_law(contact)
     if any("not finite" in problem for problem in problems):
         return report_of(law, vars(values), problems)
-    created, falls = cycles(contact), 0.0
-    printed = None
+    created, falls, printed = cycles(contact), 0.0, math.nan
     if issubclass(law, Elastoplastic):
         unguarded = Contact(law, SimpleNamespace(**{**vars(values), "as_printed": True}))
         (by_losses, falls), (printed, _) = cycle_losses(contact), cycle_losses(unguarded)
@@ -267,10 +242,16 @@ def certificate(law: str | type[ContactLaw], **inputs: Any) -> Certificate:
         onset=onset(contact),
         order=seen,
         dimension=scales,
-        delivered=delivered(law, values),
-        speeds=at_speeds(law, values),
-        jumps=jumps(contact),
+        **columns_of(("nominal", "clamped", "tensile"), delivered(law, values)),
+        **columns_of(("impact_speed", "restitution"), at_speeds(law, values)),
+        **columns_of(("jump_overlap", "jump"), jumps(contact)),
     )
+
+
+def columns_of(names: tuple[str, ...], rows: Sequence[tuple[Any, ...]]) -> dict[str, np.ndarray]:
+    """Return the columns of rows of numbers by name; None is nan."""
+    table = np.array(rows, dtype=float).reshape(len(rows), len(names))
+    return dict(zip(names, table.T, strict=True))
 
 
 def attempt(call: Callable[[], Any]) -> Any:
@@ -332,8 +313,10 @@ def at_speeds(law: type[ContactLaw], values: SimpleNamespace) -> list[tuple[floa
     return [(speed, restitution) for speed, restitution in restitutions if restitution]
 
 
-def measured_order(law: type[ContactLaw], values: SimpleNamespace) -> float | None:
+def measured_order(law: type[ContactLaw], values: SimpleNamespace) -> float:
     """Return the observed order in time of impacts, compared with a fine step.
+
+    It is nan if the law rejects the impacts.
 
     The errors are those of largest overlap, largest force, and restitution.
     """
@@ -353,7 +336,7 @@ def measured_order(law: type[ContactLaw], values: SimpleNamespace) -> float | No
 
     reference = attempt(lambda: numbers(REFERENCE_CONTACT))
     if reference is None:
-        return None
+        return math.nan
     errors = [
         float(np.sqrt(np.mean((numbers(refine) / reference - 1.0) ** 2))) for refine in REFINEMENTS
     ]

@@ -282,7 +282,8 @@ class Panels:
             columns = max(1, min(len(handles), int(letters / (longest + 6))))
             self.figure.legend(handles=handles, loc="outside lower left", ncols=columns, **options)
             return
-        self.first.legend(handles=handles, **legend_look(self.first, self.new), **options)
+        look = {} if self.new else legend_look(self.first)
+        self.first.legend(handles=handles, **look, **options)
 
     def shades(self, values: np.ndarray, name: str, unit: str = "") -> list[Any]:
         """Return a colour of the sequential map for each value, and add the colour bar.
@@ -336,10 +337,8 @@ def text_look(axes: Any) -> dict[str, Any]:
     return {"fontproperties": tick.get_fontproperties(), "color": axes.title.get_color()}
 
 
-def legend_look(axes: Any, new: bool) -> dict[str, Any]:
-    """Return font and colours of a legend in the caller's axes; a new figure has the settings."""
-    if new:
-        return {}
+def legend_look(axes: Any) -> dict[str, Any]:
+    """Return font and colours of a legend in the caller's axes."""
     font = text_look(axes)["fontproperties"].copy()
     if rcParams["legend.fontsize"] != rcParamsDefault["legend.fontsize"]:
         font.set_size(rcParams["legend.fontsize"])

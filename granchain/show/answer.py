@@ -25,7 +25,6 @@ from granchain.errors import CaseError, RunError
 from granchain.figures.catalogue import ANSWER_FIGURES, figures_of, lacking, several_figures
 from granchain.figures.style import (
     MOST_CURVES,
-    RUN_FIGURES,
     evenly_spaced,
     labels_of,
 )
@@ -81,8 +80,15 @@ IDENTIFIED = (
 )
 
 
-# Captions of figures. Default: the first line of the function of a run, or the name.
+# Captions of figures. Default: the name.
 CAPTIONS = {
+    "force_traces": "Force versus time at every sensor, one row each, with common axes",
+    "bead_velocities": "The velocity of beads versus time",
+    "space_time": "The bead velocity versus time and position in the chain",
+    "overlaps": "The largest overlap and the residual overlap of each contact along the chain",
+    "slider_kinematics": "Position, velocity, and acceleration of the slider versus the crank "
+    "angle",
+    "joint_force": "The contact force in the joint versus the crank angle",
     "peaks": "Peak force, arrival, width, and speed of the first pulse along the chain, with "
     "power-law fits versus bead number",
     "hysteresis": "Contact force versus overlap at the recorded contacts",
@@ -343,9 +349,6 @@ def figure_blocks(figures: Mapping[str, Callable[[], Any]]) -> list[Block]:
     blocks: list[Block] = [Heading("Figures", 2)] if figures else []
     for name, draw in figures.items():
         caption = CAPTIONS.get(name, re.sub("[-_]", " ", name))
-        if name in RUN_FIGURES and name not in CAPTIONS:
-            first_line = (inspect.getdoc(RUN_FIGURES[name].draw) or caption).partition("\n")[0]
-            caption = first_line.removeprefix("Plot ").removesuffix(".")
         blocks.append(DrawnFigure(draw, f"{caption[:1].upper()}{caption[1:]}."))
     return blocks
 
@@ -443,10 +446,11 @@ def inputs_of(case: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 def case_blocks(text: Any, case: Mapping[str, Any]) -> list[Block]:
     """Return the text of the case as given, and the completed case."""
-    boxes = [Boxed("Case file", str(text))] if text else []
-    if case:
-        title = "Complete case with all defaults, in SI units"
-        boxes.append(Boxed(title, toml_text(case)))
+    texts = {
+        "Case file": str(text or ""),
+        "Complete case with all defaults, in SI units": toml_text(case) if case else "",
+    }
+    boxes = [Boxed(title, content) for title, content in texts.items() if content]
     return [Heading("Case", 2), *boxes] if boxes else []
 
 

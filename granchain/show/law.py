@@ -37,7 +37,7 @@ def law_page(certificate: Certificate) -> list[Block]:
         Paragraph(
             f"Test conditions: on {EXAMPLE_PAIR}{', with ' if conditions else ''}{conditions}."
         ),
-        *([restitutions_of(certificate)] if certificate.delivered else []),
+        *([restitutions_of(certificate)] if certificate.nominal.size else []),
         Grid(("property", "result"), findings(certificate)),
     ]
 
@@ -69,10 +69,10 @@ def contact_quantities(law: type[ContactLaw]) -> Grid:
 def restitutions_of(certificate: Certificate) -> Grid:
     """Return the table of effective restitutions, with one column if the end of a contact makes no
     difference."""
-    rows = [(f"{a:g}", delivered_words(c), delivered_words(t)) for a, c, t in certificate.delivered]
-    if all(
-        t is None or delivered_words(c) == delivered_words(t) for _, c, t in certificate.delivered
-    ):
+    nominal = (f"{value:g}" for value in certificate.nominal.tolist())
+    effective = (map(delivered_words, certificate[way].tolist()) for way in ("clamped", "tensile"))
+    rows = list(zip(nominal, *effective, strict=True))
+    if all(tensile in (REJECTED, clamped) for _, clamped, tensile in rows):
         return Grid(
             ("nominal restitution", "effective restitution"), tuple(row[:2] for row in rows)
         )
@@ -88,7 +88,8 @@ def restitutions_of(certificate: Certificate) -> Grid:
 
 def findings(certificate: Certificate) -> tuple[tuple[str, str], ...]:
     """Return the names and results of the measurements."""
-    speeds = [(v, f"{e:.4f}") for v, e in certificate.speeds]
+    measured = zip(certificate.impact_speed, certificate.restitution, strict=True)
+    speeds = [(v, f"{e:.4f}") for v, e in measured]
     facts = []
     if len({e for _, e in speeds}) == 1:
         facts.append(
@@ -100,7 +101,10 @@ def findings(certificate: Certificate) -> tuple[tuple[str, str], ...]:
     if not math.isnan(certificate.created_as_printed) and "as_printed" in certificate.inputs:
         facts.append(("energy, as published", creation(certificate.created_as_printed)))
     jumps = [f"to {certificate.onset:.3g} N at the onset"] if certificate.onset else []
-    jumps += [f"{100.0 * jump:+.3g} % at overlap {d:.3g} m" for d, jump in certificate.jumps]
+    jumps += [
+        f"{100.0 * jump:+.3g} % at overlap {d:.3g} m"
+        for d, jump in zip(certificate.jump_overlap, certificate.jump, strict=True)
+    ]
     order = "-" if math.isnan(certificate.order) else f"{certificate.order:.1f}"
     if certificate.order_stated != 2:
         order += f" (declared: {certificate.order_stated}, because the force jumps)"
@@ -144,8 +148,12 @@ def creation(created: float) -> str:
     )
 
 
-def delivered_words(restitution: float | None) -> str:
-    """Format an effective restitution; the law may reject the nominal one, or stick."""
-    if restitution is None:
-        return "rejected"
+# Text of the effective restitution if the law rejects the nominal one.
+REJECTED = "rejected"
+
+
+def delivered_words(restitution: float) -> str:
+    """Format an effective restitution; the bodies may stick."""
+    if math.isnan(restitution):
+        return REJECTED
     return f"{restitution:.4f}" if restitution > 0.0 else "never opens"

@@ -612,14 +612,10 @@ class Result(Answer):
         if self.initial_time:
             attributes["initial_time"] = self.initial_time
         # NeXus: the plot that a viewer shows automatically
-        for signal in ("sensor_force", "slider_acceleration"):
-            if signal in self.variables:
-                axes = list(self.variables[signal].dims)
-                return attributes | {
-                    "NX_class": "NXdata",
-                    "signal": signal,
-                    "axes": axes[0] if len(axes) == 1 else axes,
-                }
+        for signal in self.variables.keys() & {"sensor_force", "slider_acceleration"}:
+            axes = list(self.variables[signal].dims)
+            about = {"signal": signal, "axes": axes[0] if len(axes) == 1 else axes}
+            attributes |= {"NX_class": "NXdata", **about}
         return attributes
 
     @classmethod
@@ -809,16 +805,13 @@ class StoredEnsemble:
             )
             laws = self._about["laws"]
             law_sha256, record = laws["records"][laws["of_run"][index]]
-        # omits the entries that belong to all runs together
-        result.provenance = {
-            name: self.provenance[name]
-            for name in self.provenance
-            if name not in (*MORE, "messages", "wall_time")
-        }
         given_case, document = self.case_of(index)
         if "state" in given_case:
             result._initial_state = arrays_of_state(given_case.pop("state"))
-        result.provenance |= {
+        # omits the entries that belong to all runs together
+        together = (*MORE, "messages", "wall_time")
+        result.provenance = {
+            **{name: entry for name, entry in self.provenance.items() if name not in together},
             "case_json": canonical(given_case, ordered=True),
             "case_resolved_json": canonical(document),
             "case_sha256": digest_of_case(document),

@@ -248,13 +248,14 @@ CATEGORICAL = (*PHASE, "contact_law")
 # Variables that are nan for most samples or some pulses.
 SPARSE = ("sensor_beside_force", "sensor_beside_time", "sensor_jump_force", "sensor_jump_time")
 
-# Keys of a case that record the variables along a dimension. The first match applies.
+# Keys of a case that record the variables along these dimensions. The first match applies.
 _ASKED_BY = {
-    "sensor_contact": "list the contacts: `contacts = [...]` under [sensors]",
-    "sensor_bead": "list the beads: `beads = [...]` under [sensors]",
-    "time": "list the beads: `beads = [...]` under [sensors]",
-    "energy_time": "record the energy balance: `ledger = true` under [energy]",
-    "snapshot_time": "set `interval` under [snapshots]",
+    ("sensor_contact",): "list the contacts: `contacts = [...]` under [sensors]",
+    ("sensor_bead",): "list the beads: `beads = [...]` under [sensors]",
+    ("time",): "list the beads: `beads = [...]` under [sensors]",
+    ("energy_time",): "record the energy balance: `ledger = true` under [energy]",
+    _HISTORIES: "set `interval` and `history = true` under [snapshots]",
+    ("snapshot_time",): "set `interval` under [snapshots]",
 }
 # Variables of the energy balance along another dimension.
 LOSSES = ("contact_plastic", "contact_viscous", "contact_clamp")
@@ -486,12 +487,7 @@ def what_to_ask_for(name: str, variables: Mapping[str, Variable]) -> str:
     """Explain why a result has no variable of this name, and how to record it."""
     if name in VARIABLES:
         dims = _LEDGER if name in LOSSES else VARIABLES[name].dims
-        if dims == _HISTORIES:
-            return (
-                f"This result has no {name}. To record it, set `interval` and `history = "
-                "true` under [snapshots] in the case, and run it again."
-            )
-        advice = next((advice for axis, advice in _ASKED_BY.items() if axis in dims), "")
+        advice = next((advice for axes, advice in _ASKED_BY.items() if {*axes} <= {*dims}), "")
         how = f" To record it, {advice} in the case, and run it again." if advice else ""
         return f"This result has no {name}.{how}"
     if name in VARIABLES_OF_MECHANISM:
