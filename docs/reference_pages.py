@@ -22,9 +22,9 @@ from granchain import material
 from granchain.case import (
     Case,
     case_names,
-    document,
     load_case,
     mechanism_names,
+    schema,
     tables,
 )
 from granchain.cli import options
@@ -55,7 +55,7 @@ def paragraphs(docstring: str | None) -> str:
 def key_rows(model: type[Table]) -> list[tuple[str, ...]]:
     """Return the rows of a table of keys in Markdown."""
     rows = []
-    for name, meaning, allowed, default in document.key_rows(model):
+    for name, meaning, allowed, default in schema.key_rows(model):
         said = {"required": "**required**", "none": "none"}.get(default, f"`{default}`")
         rows.append((f"`{name}`", meaning, allowed, said))
     return rows
@@ -77,9 +77,10 @@ def case_file() -> str:
         "## Above the tables",
         grid(KEY_COLUMNS, key_rows(tables.HeadingTable)),
     ]
-    for name, model in tables.TABLES.items():
+    for heading, model in schema.key_tables()[1 : 1 + len(Case.model_fields)]:
+        name = heading.strip("[]")
         need = "Required." if Case.model_fields[name].is_required() else "May be left out."
-        blocks += [f"## `{tables.heading_of(name)}`", f"{without_keys(model)} {need}"]
+        blocks += [f"## `{heading}`", f"{without_keys(model)} {need}"]
         if model.model_fields:
             blocks.append(grid(KEY_COLUMNS, key_rows(model)))
         if name == "contact":
@@ -90,7 +91,7 @@ def case_file() -> str:
                 '"ma-liu", psi = ..., xi = ... }`: what that law gives at the speed of the impact '
                 "itself."
             )
-    for heading, model in tables.INNER:
+    for heading, model in schema.INNER:
         words, sign, code = heading.rpartition(": ")
         blocks += [
             f"## {words}{sign}`{code}`",

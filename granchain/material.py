@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from granchain.markup import facts_card
-
 # Names of the constants of a material, and their units.
 CONSTANTS = {
     "youngs_modulus": ("Young's modulus", "Pa"),
@@ -60,6 +58,8 @@ class Material:
 
     def _repr_html_(self) -> str:
         """Return HTML for a notebook: the constants with their units, and the source."""
+        from granchain.markup import facts_card
+
         rows = [
             (CONSTANTS[name][0], f"{value:g}", CONSTANTS[name][1])
             for name, value in self.constants().items()

@@ -544,7 +544,10 @@ def ended(runs: Sequence[Ended], started: str, wall_time: float) -> Iterator[tup
     outcomes = dict(zip(map(id, complete), outcomes_of(complete), strict=True))
     for run in runs:
         state, law = run.state, run.state.law_record()
-        final = state.final
+        final, where, first = state.final, int(state.clock.where), int(run.chain.body_labels[0])
+        location = f"bead {max(where - 1, 0) + first}"
+        if run.status in (Status.BEYOND_RADIUS, Status.OUTSIDE_LAW):
+            location = f"contact {where - 1 + first}"
         yield result_and_problem(
             run.status,
             variables_of_chain(run, outcomes.get(id(run), {})),
@@ -552,7 +555,7 @@ def ended(runs: Sequence[Ended], started: str, wall_time: float) -> Iterator[tup
             law=state.model.name,
             step=state.time_step,
             done=state.step,
-            location=place_of_failure(run) if run.status.failed else "",
+            location=location,
             messages=messages_of_chain(run, certificates(tuple(run.case.laws))),
             history=tuple(quantity for quantity in state.model.history if quantity.output),
             provenance={
@@ -563,14 +566,6 @@ def ended(runs: Sequence[Ended], started: str, wall_time: float) -> Iterator[tup
             },
             state=final and partial(state_of_run, run.case, final, state.time_step.value),
         )
-
-
-def place_of_failure(run: Ended) -> str:
-    """Return the contact or the bead at which the engine stopped a run."""
-    where, first = int(run.state.clock.where), int(run.chain.body_labels[0])
-    if run.status in (Status.BEYOND_RADIUS, Status.OUTSIDE_LAW):
-        return f"contact {where - 1 + first}"
-    return f"bead {max(where - 1, 0) + first}"
 
 
 def variables_of_chain(run: Ended, outcome: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -35,12 +35,12 @@ from granchain.case.checks import (
 )
 from granchain.case.document import (
     CASE_BYTES,
+    CASES,
     MECHANISMS,
+    PUBLISHED,
     case_files,
     change,
-    check_name,
     digest_of_case,
-    mechanism_names,
     plain_tables,
     read_document,
     toml_text,
@@ -86,7 +86,6 @@ from granchain.keys import (
     key,
     read_table,
 )
-from granchain.markup import card, escaped
 from granchain.material import Material
 
 # Maximum length of a line of a printed case [characters].
@@ -296,6 +295,8 @@ class CheckedCase(Table):
 
     def _repr_html_(self) -> str:
         """Return HTML for a notebook: the text of the case."""
+        from granchain.markup import card, escaped
+
         return card(self.title or "untitled case", f"<pre>{escaped(str(self))}</pre>")
 
     def as_given(self) -> dict[str, Any]:
@@ -700,11 +701,8 @@ def load_case(name: str | Path, overrides: Iterable[str] = ()) -> Case:
     >>> case.striker.speed
     2.5
     """
-    check_name(name, "load_case", "Case(**tables)")
-    built_in: dict[Any, Path] = dict(case_files())
-    built_in |= {name: MECHANISMS / f"{name}.toml" for name in mechanism_names()}
-    path = built_in.get(name, Path(name))
-    document, context = read_document(path, overrides, [*built_in], "contact.psi=2.9")
+    built_in, loader = case_files(CASES, PUBLISHED, MECHANISMS), ("load_case", "Case(**tables)")
+    path, document, context = read_document(name, built_in, overrides, loader, "contact.psi=2.9")
     if "mechanism" in document and "chain" not in document:
         raise CaseError(
             f"case: {brief(path.name)} is a mechanism. It must be a chain of beads. Run it with "

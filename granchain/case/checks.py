@@ -39,6 +39,7 @@ from granchain.case.tables import (
     ALL_LABELS,
     ChainContactTable,
     ChainTable,
+    CompliantEndTable,
     ContactTable,
     DriveTable,
     EndsTable,
@@ -89,11 +90,18 @@ def check_together(tables: dict[str, Any], resumes: bool, problems: Problems) ->
     chain, ends = tables["chain"], tables["ends"]
     striker, contact = tables.get("striker"), tables.get("contact")
     end_of_run = None if resumes else tables.get("time")
-    check_ends(ends, end_of_run, problems)
+    check_ends(tables, end_of_run, problems)
     if problems.readable("chain.beads", "chain.segment"):
         check_bead_drives(tables, end_of_run, problems)
-    if not resumes:
-        check_ramps(tables, problems)
+    for where, drive in ({} if resumes else drives_in(tables)).items():
+        moved = drive.drive == "displacement" and drive.ramp_from and (drive.phase or drive.dc)
+        problems.check(
+            not moved or not problems.clear(f"{where}.ramp_from"),
+            f"{where}.ramp_from",
+            "the displacement does not begin at 0",
+            "It must, unless the run starts from a state with this drive",
+            "Remove phase and dc, or give [initial]",
+        )
     if problems.readable("chain.segment"):
         check_chain(chain, problems)
         where, _ = chain.keyed_segments()[0]
@@ -101,8 +109,6 @@ def check_together(tables: dict[str, Any], resumes: bool, problems: Problems) ->
         if striker is not None and problems.clear(*bead):
             check_body("striker", striker, problems)
         check_support(chain, ends, problems)
-    if problems.clear("chain.precompression", "chain.gravity", "ends", "striker"):
-        check_compliant_ends(chain, ends, striker, problems)
     walls = ends.has_wall("left") or ends.has_wall("right")
     # An unreadable striker is a body, too.
     has_striker = striker is not None or not problems.clear("striker")
@@ -121,7 +127,13 @@ def check_together(tables: dict[str, Any], resumes: bool, problems: Problems) ->
         speeds = [f"{where}.{name}" for name in ("law", "impact_speed", "impact_speed_floor")]
         if problems.clear(*speeds) and problems.readable("chain.beads", "chain.segment"):
             check_impact_speed(where, law_table, law_table.inputs(), tables, problems)
-    if contact and contact.pair and materials_known(tables, problems):
+    pairs_are_readable = (
+        None not in [segment.material for _, segment in chain.keyed_segments()]
+        and problems.readable("chain.segment", "striker", "ends.left", "ends.right", "contact.law")
+        and problems.clear("chain.material", "striker.material")
+        and problems.clear("ends.left_material", "ends.right_material")
+    )
+    if contact and contact.pair and pairs_are_readable:
         check_pairs(contact, tables, problems)
         for i, pair in enumerate(contact.pair):
             if problems.clear(f"contact.pair.{i}"):
@@ -134,17 +146,6 @@ def check_together(tables: dict[str, Any], resumes: bool, problems: Problems) ->
         check_size(tables, problems)
     if tables.get("tolerance") is not None and problems.readable("contact.law", "chain.segment"):
         check_tolerances(tables, dict(tables["tolerance"]), "tolerance", problems)
-
-
-def materials_known(tables: Mapping[str, Any], problems: Problems) -> bool:
-    """Check that the law and the materials of all bodies and walls are readable."""
-    materials = [segment.material for _, segment in tables["chain"].keyed_segments()]
-    return (
-        None not in materials
-        and problems.readable("chain.segment", "striker", "ends.left", "ends.right", "contact.law")
-        and problems.clear("chain.material", "striker.material")
-        and problems.clear("ends.left_material", "ends.right_material")
-    )
 
 
 def check_chain(chain: ChainTable, problems: Problems) -> None:
@@ -282,8 +283,9 @@ def check_support(chain: ChainTable, ends: EndsTable, problems: Problems) -> Non
     )
 
 
-def check_ends(ends: EndsTable, time: TimeTable | None, problems: Problems) -> None:
-    """Check that only elastic walls have a material, and the drives of the ends."""
+def check_ends(tables: Mapping[str, Any], time: TimeTable | None, problems: Problems) -> None:
+    """Check that only elastic walls have a material, the drives of the ends, and compliant ends."""
+    ends, around = tables["ends"], ("chain.precompression", "chain.gravity", "striker")
     for side in ("left", "right"):
         end, where = getattr(ends, side), f"ends.{side}"
         driven = isinstance(end, DriveTable)
@@ -297,44 +299,42 @@ def check_ends(ends: EndsTable, time: TimeTable | None, problems: Problems) -> N
         )
         if driven:
             check_drive_table(where, end, time, problems)
+        elif isinstance(end, CompliantEndTable) and problems.clear(where, *around):
+            behind_striker = side == "left" and tables.get("striker") is not None
+            check_compliant_end(where, end, tables["chain"], behind_striker, problems)
 
 
-def check_compliant_ends(
-    chain: ChainTable, ends: EndsTable, striker: StrikerTable | None, problems: Problems
+def check_compliant_end(
+    where: str, end: CompliantEndTable, chain: ChainTable, behind_striker: bool, problems: Problems
 ) -> None:
     """Check that a compliant end can carry the static load, and has a density if it needs one."""
-    loads = [name for name in ("precompression", "gravity") if getattr(chain, name)]
-    for side in ends.compliant():
-        where, end = f"ends.{side}", getattr(ends, side)
-        structure = end.structure
-        modes = getattr(end, "modes", [(0.0, getattr(end, "stiffness", 0.0))])
-        if not problems.clear(where):
-            continue
-        problems.check(
-            len(modes) > 0,
-            f"{where}.modes",
-            "the list is empty",
-            "A structure needs one or more modes [mass, stiffness, damping]",
-        )
-        problems.check(
-            side == "right" or striker is None,
-            where,
-            "a compliant end is not possible behind a striker",
-            "With a striker, only the right end can be compliant",
-            'Set [ends] left = "free" or "wall"',
-        )
-        if structure is not None:
-            (name,) = type(end).model_fields
-            check_density(f"{where}.{name}", structure, problems)
-        problems.check(
-            not loads or all(mode[1] for mode in modes),
-            where,
-            f"this end cannot carry {' and '.join(loads)}"
-            + (f", because {end._kind} moves on under a constant force" if structure else ""),
-            "With a static load, each mass or mode of the end needs a stiffness above 0",
-            ("Use a mass with a stiffness" if structure else "Give the stiffness [N/m]")
-            + f", or remove {' and '.join(loads)}",
-        )
+    loads = " and ".join(name for name in ("precompression", "gravity") if getattr(chain, name))
+    modes = getattr(end, "modes", [(0.0, getattr(end, "stiffness", 0.0))])
+    problems.check(
+        len(modes) > 0,
+        f"{where}.modes",
+        "the list is empty",
+        "A structure needs one or more modes [mass, stiffness, damping]",
+    )
+    problems.check(
+        not behind_striker,
+        where,
+        "a compliant end is not possible behind a striker",
+        "With a striker, only the right end can be compliant",
+        'Set [ends] left = "free" or "wall"',
+    )
+    if end.structure is not None:
+        (name,) = type(end).model_fields
+        check_density(f"{where}.{name}", end.structure, problems)
+    problems.check(
+        not loads or all(mode[1] for mode in modes),
+        where,
+        f"this end cannot carry {loads}"
+        + (f", because {end._kind} moves on under a constant force" if end.structure else ""),
+        "With a static load, each mass or mode of the end needs a stiffness above 0",
+        ("Use a mass with a stiffness" if end.structure else "Give the stiffness [N/m]")
+        + f", or remove {loads}",
+    )
 
 
 def check_density(where: str, structure: Any, problems: Problems) -> None:
@@ -358,19 +358,6 @@ def check_drive_table(
         check_signal(where, drive, time, problems)
     elif drive.time is not None and drive.value is not None and problems.clear(where):
         check_drive(where, drive.drive, table_of_lists(drive), time, problems)
-
-
-def check_ramps(tables: Mapping[str, Any], problems: Problems) -> None:
-    """Check that a displacement with `ramp_from` begins at 0."""
-    for where, drive in drives_in(tables).items():
-        moved = drive.drive == "displacement" and drive.ramp_from and (drive.phase or drive.dc)
-        problems.check(
-            not moved or not problems.clear(f"{where}.ramp_from"),
-            f"{where}.ramp_from",
-            "the displacement does not begin at 0",
-            "It must, unless the run starts from a state with this drive",
-            "Remove phase and dc, or give [initial]",
-        )
 
 
 def check_bead_drives(

@@ -55,11 +55,14 @@ HDF5_MARK = b"\x89HDF\r\n\x1a\n"
 _SHORT_NUMBER = re.compile(r"[+-]?(\.[0-9]+|[0-9]+\.)([eE][+-]?[0-9]{1,3})?")
 
 
-def case_files() -> dict[str, Path]:
-    """Return the files of the built-in cases by name, the published chains last."""
+def case_files(*folders: Path) -> dict[str, Path]:
+    """Return the files of the built-in cases by name, or of those in some folders, in their order.
+
+    Without folders, these are chains of beads, the published chains last.
+    """
     return {
         path.stem: path
-        for folder in (CASES, PUBLISHED)
+        for folder in folders or (CASES, PUBLISHED)
         for path in sorted(folder.glob("*.toml"), key=lambda path: path.stem)
     }
 
@@ -71,7 +74,7 @@ def case_names() -> list[str]:
 
 def mechanism_names() -> list[str]:
     """Return the names of the built-in mechanisms."""
-    return sorted(path.stem for path in MECHANISMS.glob("*.toml"))
+    return list(case_files(MECHANISMS))
 
 
 # --------------------------------------------------------------------------------------------------
@@ -79,41 +82,42 @@ def mechanism_names() -> list[str]:
 
 
 def read_document(
-    path: Path,
+    name: Any,
+    built_in: Mapping[Any, Path],
     overrides: Iterable[str],
-    names: list[str],
+    loader: tuple[str, str],
     example: str,
     alternatives: Mapping[str, str] | None = None,
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the changed tables of a case file, and the context to validate them.
+) -> tuple[Path, dict[str, Any], dict[str, Any]]:
+    """Return the path and the changed tables of a case file, and the context to validate them.
 
     Parameters
     ----------
-    path : Path
+    name : str or path
+        Name of a built-in case, or path of a case file.
+    built_in : mapping of str to Path
+        Files of the built-in cases.
     overrides : iterable of str
         Changes, each "KEY=VALUE" as on the command line.
-    names : list of str
-        Names of the built-in cases, to suggest one.
+    loader : tuple of str
+        The function that reads a case, and the function for its tables, for messages.
     example : str
         An example of a change, for messages.
     alternatives : mapping, optional
         See `change`.
     """
-    text, problems = read_text(path, names=names), Problems()
-    document, changes = parsed(text, path.name), key_values(overrides, example, problems)
-    if changes:
-        change(document, changes, problems, alternatives)
-    return document, {"problems": problems, "toml": "" if changes else text}
-
-
-def check_name(name: Any, loader: str, maker: str) -> None:
-    """Reject an object that is neither a name nor a path; suggest `maker` for tables."""
     if not isinstance(name, (str, os.PathLike)):
         got = brief(name) if isinstance(name, (Mapping, BaseModel)) else type(name).__name__
         raise CaseError(
-            f"{loader}: {got} is not valid. Give the name of a built-in case or the path of a TOML "
-            f"file. For tables, use granchain.{maker}."
+            f"{loader[0]}: {got} is not valid. Give the name of a built-in case or the path of a "
+            f"TOML file. For tables, use granchain.{loader[1]}."
         )
+    path, problems = built_in.get(name, Path(name)), Problems()
+    text = read_text(path, names=[*built_in])
+    document, changes = parsed(text, path.name), key_values(overrides, example, problems)
+    if changes:
+        change(document, changes, problems, alternatives)
+    return path, document, {"problems": problems, "toml": "" if changes else text}
 
 
 def read_text(path: Path, what: str = "case file", names: Sequence[str] = ()) -> str:
@@ -290,10 +294,8 @@ def set_value(document: dict[str, Any], where: str, value: Any) -> None:
     at: Any = document
     reached: list[str] = []
     for word in way:
-        if isinstance(at, dict):
-            inner = at.setdefault(word, {})
-        else:
-            inner = at[int(word)] if _is_index(word, at) else None
+        entry = at[int(word)] if _is_index(word, at) else None
+        inner = at.setdefault(word, {}) if isinstance(at, dict) else entry
         if word.endswith("material") and isinstance(inner, str) and inner in MATERIALS:
             inner = at[word] = MATERIALS[inner].constants()
         if inner is None:
@@ -630,11 +632,14 @@ def text_of_file(
                 return of_run(path)
             opened.seek(0)
             content = opened.read(CSV_BYTES + 1)
-        if len(content) > CSV_BYTES:
-            problem, requirement = f"{name} is too large", "The file may have at most 16 MiB"
-            problems.add(where, problem, requirement, "Use fewer rows")
-            return None
-        return content.decode("utf-8-sig")
+        fits = problems.check(
+            len(content) <= CSV_BYTES,
+            where,
+            f"{name} is too large",
+            "The file may have at most 16 MiB",
+            "Use fewer rows",
+        )
+        return content.decode("utf-8-sig") if fits else None
     except (CaseError, FileError):
         # The reader's message may quote the file, and the case may be from an untrusted source.
         problems.add(
@@ -663,17 +668,6 @@ def text_of_file(
 NO_PHYSICS = ("title", "time", "sensors", "snapshots", "energy", "tolerance")
 # Keys of a drive in the unit of the driven quantity.
 OF_DRIVE = ("amplitude", "dc", "rms")
-
-
-def key_rows(model: type[Table]) -> list[tuple[str, str, str, str]]:
-    """Return key, meaning, allowed values, and default of each key of a table."""
-    rows = []
-    for name, field in model.model_fields.items():
-        about, default = declared(model, name), "required"
-        if not field.is_required():
-            default = "none" if field.default in (None, ()) else json.dumps(field.default)
-        rows.append((name, str(about["meaning"]), str(about["allowed"]), default))
-    return rows
 
 
 # --------------------------------------------------------------------------------------------------

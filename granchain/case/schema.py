@@ -1,5 +1,5 @@
-"""JSON schema of case files, for editors and other programs: the keys of all tables and the inputs
-of all laws."""
+"""The keys of case files, for users: as rows of tables, and as a JSON schema for editors, with the
+inputs of all laws."""
 
 from __future__ import annotations
 
@@ -7,10 +7,21 @@ import json
 from typing import Any
 
 from granchain.case.case import Case
-from granchain.case.tables import HeadingTable
+from granchain.case.tables import (
+    DRIVE_TABLE,
+    HeadingTable,
+    MassEndTable,
+    MaterialTable,
+    ModesEndTable,
+    PairTable,
+    PlateTable,
+    ResonatorTable,
+    RodTable,
+    SegmentTable,
+)
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw, Quantity, in_unit
-from granchain.keys import WITH_UNIT, without_keys
+from granchain.keys import WITH_UNIT, Table, declared, table_in, without_keys
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 # One line of printable text; `re` and ECMAScript do not know the classes that pydantic uses.
@@ -22,6 +33,40 @@ LIMITS = {
     "below": "exclusiveMaximum",
     "high": "maximum",
 }
+
+
+# Headings of tables that are inside other tables.
+INNER: tuple[tuple[str, type[Table]], ...] = (
+    ("[[chain.segment]]", SegmentTable),
+    ("[[contact.pair]]", PairTable),
+    ("A material: { youngs_modulus = ..., ... }", MaterialTable),
+    ("A resonator: { mass = ..., ... }", ResonatorTable),
+    ("A driven end: { drive = ..., ... }", DRIVE_TABLE),
+    ("A wall on a spring as an end: { mass = ..., ... }", MassEndTable),
+    ("A plate as an end: { plate = { ... } }", PlateTable),
+    ("A rod as an end: { rod = { ... } }", RodTable),
+    ("Modes as an end: { modes = [...] }", ModesEndTable),
+)
+
+
+def key_tables() -> list[tuple[str, type[Table]]]:
+    """Return heading and model of each table of a case file; first the keys above all tables."""
+    tables = [
+        (f"[[{name}]]" if name == "drive" else f"[{name}]", table_in(field.annotation))
+        for name, field in Case.model_fields.items()
+    ]
+    return [("Above the tables", HeadingTable), *tables, *INNER]  # type: ignore[list-item]
+
+
+def key_rows(model: type[Table]) -> list[tuple[str, str, str, str]]:
+    """Return key, meaning, allowed values, and default of each key of a table."""
+    rows = []
+    for name, field in model.model_fields.items():
+        about, default = declared(model, name), "required"
+        if not field.is_required():
+            default = "none" if field.default in (None, ()) else json.dumps(field.default)
+        rows.append((name, str(about["meaning"]), str(about["allowed"]), default))
+    return rows
 
 
 def schema_text() -> str:

@@ -334,7 +334,11 @@ def read_initial(
     problems : Problems
     """
     table, chain = tables["initial"], tables["chain"]
-    beads, state = chain.total(), _state_of(table, state)
+    beads = chain.total()
+    if table.state is None or table.state.startswith(STATE_MARK):
+        state = table.state or ""
+    elif not state or table.state != sha256_of(state):
+        state = ""
     resonator_motion = {
         name: values for name in OF_RESONATORS if (values := getattr(table, name)) is not None
     }
@@ -396,13 +400,6 @@ def read_initial(
         motion = stated | resonator_motion
         keys["initial"] = {name: list(values) for name, values in motion.items()}
     return ""
-
-
-def _state_of(table: InitialTable, state: str) -> str:
-    """Return the state that a table contains, or that its hash refers to; "" if there is none."""
-    if table.state is None or table.state.startswith(STATE_MARK):
-        return table.state or ""
-    return state if state and table.state == sha256_of(state) else ""
 
 
 def read_state(table: InitialTable, state: str, problems: Problems) -> InitialTable:

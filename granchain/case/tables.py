@@ -87,31 +87,6 @@ def material_of(what: str, default: Any = None) -> Any:
     )
 
 
-class SphereTable(Table):
-    """A sphere of an impact."""
-
-    radius: float = number_key("m", "the radius of the sphere", above=0.0)
-    material: MaterialKey = material_of("the sphere", ...)
-
-
-class OtherSphereTable(Table):
-    """The other body of an impact: a sphere, a flat wall, or a hollow sphere."""
-
-    model_config = ConfigDict(allow_inf_nan=True)
-
-    radius: float | None = key(
-        "the radius of the other sphere [m]",
-        "a number above 0 [m], or inf for a flat wall",
-        None,
-        unit="m",
-        gt=0.0,
-    )
-    material: MaterialKey | None = material_of("the other sphere")
-    internal: bool = key(
-        "true if the sphere is inside the other one, which is hollow", "true or false", False
-    )
-
-
 Factors = tuple[Annotated[float, Field(gt=0.0)], ...]
 
 
@@ -559,20 +534,13 @@ class BeadDriveTable(DRIVE_TABLE):  # type: ignore[valid-type, misc]
     bead: int = integer_key("the number of the driven bead")
 
 
-class StructureTable(Table):
-    """A large structure, whose point of contact has the velocity force/impedance.
-
-    A subclass has a `material`, and an `impedance` [kg/s].
-    """
-
-
 class CompliantEndTable(Table):
     """A compliant end: a flat wall that the last bead moves."""
 
     @property
     def structure(self) -> Any:
-        """Table of the structure if the end has an impedance, otherwise None."""
-        return next((table for _, table in self if isinstance(table, StructureTable)), None)
+        """Table of the plate or the rod of the end, with a material and an impedance, or None."""
+        return getattr(self, "plate", None) or getattr(self, "rod", None)
 
 
 class MassEndTable(CompliantEndTable):
@@ -585,7 +553,7 @@ class MassEndTable(CompliantEndTable):
     damping: float = number_key("kg/s", "the damping of its dashpot", 0.0, low=0.0)
 
 
-class PlateTable(StructureTable):
+class PlateTable(Table):
     """A large thin plate: no wave returns from its edges during the run."""
 
     thickness: float = number_key("m", "the thickness of the plate", above=0.0)
@@ -605,7 +573,7 @@ class PlateEndTable(CompliantEndTable):
     plate: PlateTable = key("the plate", "a table { thickness, material }")
 
 
-class RodTable(StructureTable):
+class RodTable(Table):
     """A long thin rod along the chain: no wave returns from its far end during the run."""
 
     area: float = number_key("m^2", "the area of the cross section of the rod", above=0.0)
@@ -853,45 +821,6 @@ class HeadingTable(Table):
     """The keys above the tables."""
 
     title: str = text_key("the title of the case")
-
-
-def heading_of(name: str) -> str:
-    """Return the heading of a table: [chain], or [[drive]] for a list of tables."""
-    return f"[[{name}]]" if name == "drive" else f"[{name}]"
-
-
-TABLES: dict[str, type[Table]] = {
-    "chain": ChainTable,
-    "striker": StrikerTable,
-    "initial": InitialTable,
-    "ends": EndsTable,
-    "drive": BeadDriveTable,
-    "contact": ChainContactTable,
-    "sensors": SensorsTable,
-    "snapshots": SnapshotsTable,
-    "energy": EnergyTable,
-    "time": TimeTable,
-    "tolerance": ToleranceTable,
-}
-
-# Headings of tables that are inside other tables.
-INNER: tuple[tuple[str, type[Table]], ...] = (
-    ("[[chain.segment]]", SegmentTable),
-    ("[[contact.pair]]", PairTable),
-    ("A material: { youngs_modulus = ..., ... }", MaterialTable),
-    ("A resonator: { mass = ..., ... }", ResonatorTable),
-    ("A driven end: { drive = ..., ... }", DRIVE_TABLE),
-    ("A wall on a spring as an end: { mass = ..., ... }", MassEndTable),
-    ("A plate as an end: { plate = { ... } }", PlateTable),
-    ("A rod as an end: { rod = { ... } }", RodTable),
-    ("Modes as an end: { modes = [...] }", ModesEndTable),
-)
-# Heading and model of each table of a case file; first the keys above all tables.
-KEY_TABLES: tuple[tuple[str, type[Table]], ...] = (
-    ("Above the tables", HeadingTable),
-    *((heading_of(name), model) for name, model in TABLES.items()),
-    *INNER,
-)
 
 
 def bead_values(name: str, chain: ChainTable, initial: InitialTable | None) -> np.ndarray:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from granchain.markup import Grid
 from granchain.measured import IN_BAND, Agreement, Comparison, ResultAgreement, SensorAgreement
@@ -29,7 +27,9 @@ def comparison_tables(answer: Comparison) -> list[Block]:
     source = ", ".join(filter(None, (trace.about.who, trace.about.figure, trace.about.doi)))
     lines = [f"{trace.about.title}: {trace.about.kind_text}" + (f" ({source})" if source else "")]
     lines += [
-        f"{result.label}: time shift applied to the simulation: {shift_text(result)}"
+        f"{result.label}: time shift applied to the simulation: "
+        f"{time_text(result.time_shift, result.time_shift_error)} +- "
+        f"{number_text(result.time_shift_error, '.2g', 1e6)} us"
         for result in results
     ]
     if answer.sensor.cutoff is not None:
@@ -84,12 +84,6 @@ def compared_cells(name: str, *agreements: Agreement) -> list[str]:
     for computed, difference in zip(pairs[::2], pairs[1::2], strict=True):
         cells.append(computed if difference == "-" else f"{computed} ({difference}{percent})")
     return cells
-
-
-def shift_text(answer: Any) -> str:
-    """Return the time shift of a comparison or a fit with its error."""
-    error = answer.time_shift_error
-    return f"{time_text(answer.time_shift, error)} +- {number_text(error, '.2g', 1e6)} us"
 
 
 def agreement_cells(name: str, *agreements: Agreement) -> list[str]:
@@ -147,14 +141,14 @@ def band_table(result: ResultAgreement, beads: Sequence[str]) -> Grid:
     )
     columns = (
         "bead", "peak [N]", "low", "high", "band", "arrival [us]", "low", "high", "band",
-        "force in band",
+        "force in band [%]",
     )  # fmt: skip
     rows = (
         (
             bead,
             *band_cells(sensor, "peak"),
             *band_cells(sensor, "arrival"),
-            inside_text(sensor),
+            number_text(getattr(sensor.force_band, "inside", None), ".3g", 100.0),
         )
         for bead, sensor in zip(beads, result.sensors, strict=True)
     )
@@ -177,9 +171,3 @@ def band_cells(sensor: SensorAgreement, name: str) -> list[str]:
         for value in (side.measured, band.low_measured, band.high_measured)
     ]
     return [*numbers, texts[band.holds(side.measured)]]
-
-
-def inside_text(sensor: SensorAgreement) -> str:
-    """Return the fraction of the measured samples that is in the band, in per cent."""
-    inside = math.nan if sensor.force_band is None else sensor.force_band.inside
-    return f"{100.0 * inside:.3g} %" if math.isfinite(inside) else "-"

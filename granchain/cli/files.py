@@ -72,33 +72,30 @@ def cases(
 ) -> None:
     """List the built-in cases, or print one of them, or the keys of a case file."""
     load_laws(law_module)
-    from granchain.case import case_names, load_case, mechanism_names
-    from granchain.case.document import PUBLISHED, case_files, key_rows
-    from granchain.case.tables import KEY_TABLES
-    from granchain.mechanisms.case import load_mechanism
+    from granchain.case import case_names, mechanism_names
+    from granchain.case.document import PUBLISHED, case_files
+    from granchain.case.schema import key_rows, key_tables, schema_text
 
     if (name is not None) + keys + schema > 1:
         raise CaseError("cases: NAME, --keys, and --schema cannot be combined. Use one of them.")
     if schema:
-        from granchain.case.schema import schema_text
-
         print_text(schema_text().rstrip("\n"))
         return
     if keys:
-        for called, model in KEY_TABLES:
+        for called, model in key_tables():
             print_text("\n".join([called, *map(key_lines, key_rows(model)), ""]))
         print_text(
             "The other keys of [contact] and [[contact.pair]] are the inputs of the contact "
             "law. See granchain laws NAME."
         )
         return
-    loaders: dict[str, Any] = dict.fromkeys(case_names(), load_case)
-    loaders |= dict.fromkeys(mechanism_names(), load_mechanism)
+    loaders: dict[str, Any] = dict.fromkeys(case_names(), gc.load_case)
+    loaders |= dict.fromkeys(mechanism_names(), gc.load_mechanism)
     if name is None:
         cases = {case_name: load(case_name) for case_name, load in loaders.items()}
         rows = [(case_name, case.contact.law, case.title) for case_name, case in cases.items()]
         lines = text_table(rows, "<<<").splitlines()
-        published = [name for name, file in case_files().items() if file.parent == PUBLISHED]
+        published = case_files(PUBLISHED)
         groups = [
             "\n".join(line for line in lines if (line.split()[0] in published) is listed)
             for listed in (False, True)
@@ -318,16 +315,15 @@ def cite(
 
 def objects_of(name: str) -> Iterable[Any]:
     """Return the objects with sources that a command-line argument refers to."""
-    from granchain.case import case_names, load_case, mechanism_names
+    from granchain.case import case_names, mechanism_names
     from granchain.contact import laws
     from granchain.keys import brief
-    from granchain.mechanisms.case import load_mechanism
 
     path = Path(name)
     if name in laws() and not os.path.lexists(name):
         return [name]
     if name in mechanism_names():
-        return [load_mechanism(name)]
+        return [gc.load_mechanism(name)]
     if path.is_dir() and name not in case_names():
         return [data_of(path)]
     if path.is_file() and path.suffix.lower() != ".toml":
@@ -343,7 +339,7 @@ def objects_of(name: str) -> Iterable[Any]:
             f"cite: {brief(name)} is unknown. It must be a case, an output file, a contact "
             f"law, or the folder of a trace. {advice}{'.' * advice[-1].isalpha()}"
         )
-    return [load_case(name)]
+    return [gc.load_case(name)]
 
 
 def data_of(folder: Path) -> Any:

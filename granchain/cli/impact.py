@@ -9,6 +9,7 @@ import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, partial
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -84,6 +85,7 @@ def impact(
     """
     load_laws(law_module)
     from granchain.case.document import set_values
+    from granchain.contact.pair import PAIR_QUANTITIES
     from granchain.keys import Problems
     from granchain.store.answer import plain_answer
 
@@ -108,11 +110,16 @@ def impact(
     def text() -> str:
         """Return the bodies, the inputs of each law, and the table."""
         exceptions = f" (except {', '.join(changed)})" if changed else ""
-        bodies = f"Two bodies: {source}{exceptions}: {values_of_pair(pair)}."
-        lines = [
-            bodies,
-            *(inputs_text(name, law_inputs, numbers) for name, law_inputs in inputs.items()),
-        ]
+        units = {key: "" if unit == "1" else f" {unit}" for key, unit in PAIR_QUANTITIES.items()}
+        values = [f"{key} = {value:.6g}{units[key]}" for key, value in pair.items().items()]
+        lines = [f"Two bodies: {source}{exceptions}: {', '.join(values)}."]
+        for name, of_law in inputs.items():
+            listed = ", ".join(
+                f"{key} = {input_text(value)}"
+                for key, value in of_law.items()
+                if value is not None and key not in numbers
+            )
+            lines.append(f"{name}: {listed or 'no inputs'}.")
         return "\n".join([*map(paragraph, lines), impact_table(outcomes, [*inputs], numbers)])
 
     problems_of_impacts = [str(each) for each in outcomes if isinstance(each, RunError)]
@@ -178,17 +185,34 @@ def read_numbers(
 @cache
 def bodies_table() -> type[Table]:
     """Return the table model for the two bodies."""
-    from pydantic import create_model
+    from pydantic import ConfigDict, create_model
 
-    from granchain.case.tables import (
-        MaterialKey,
-        OtherSphereTable,
-        PlateTable,
-        SphereTable,
-        material_of,
-    )
+    from granchain.case.tables import MaterialKey, PlateTable, material_of
     from granchain.contact.pair import PAIR_QUANTITIES
     from granchain.keys import Table, key, number_key
+
+    class SphereTable(Table):
+        """A sphere of an impact."""
+
+        radius: float = number_key("m", "the radius of the sphere", above=0.0)
+        material: MaterialKey = material_of("the sphere", ...)
+
+    class OtherSphereTable(Table):
+        """The other body of an impact: a sphere, a flat wall, or a hollow sphere."""
+
+        model_config = ConfigDict(allow_inf_nan=True)
+
+        radius: float | None = key(
+            "the radius of the other sphere [m]",
+            "a number above 0 [m], or inf for a flat wall",
+            None,
+            unit="m",
+            gt=0.0,
+        )
+        material: MaterialKey | None = material_of("the other sphere")
+        internal: bool = key(
+            "true if the sphere is inside the other one, which is hollow", "true or false", False
+        )
 
     quantities: dict[str, Any] = {
         name: (float | None, number_key(unit, "the value", None, above=0.0))
@@ -231,7 +255,6 @@ def read_pair(
     A thickness that is varied has its first value.
     """
     from granchain.case.checks import check_density
-    from granchain.case.tables import SphereTable
     from granchain.contact.examples import EXAMPLE_PAIR, EXAMPLE_RADIUS, example_pair
     from granchain.keys import read_table
     from granchain.two_body import pair_with
@@ -271,7 +294,7 @@ def read_pair(
         other = type(other)(radius=math.inf, material=plate["material"])
         if sphere is None:
             steel = gc.materials()["steel-316"]
-            sphere = SphereTable(radius=EXAMPLE_RADIUS, material=material or steel)
+            sphere = SimpleNamespace(radius=EXAMPLE_RADIUS, material=material or steel)
             material = None
     try:
         if sphere is None:
@@ -508,24 +531,6 @@ def restitution_text(outcome: Any) -> str:
     if isinstance(outcome, RunError):
         return "not ended" if isinstance(outcome, NotEnded) else "never opens"
     return f"{outcome.restitution:.6f}"
-
-
-def values_of_pair(pair: gc.Pair) -> str:
-    """Return the values of a pair as text."""
-    from granchain.contact.pair import PAIR_QUANTITIES
-
-    units = {name: "" if unit == "1" else f" {unit}" for name, unit in PAIR_QUANTITIES.items()}
-    return ", ".join(f"{name} = {value:.6g}{units[name]}" for name, value in pair.items().items())
-
-
-def inputs_text(law: str, inputs: Mapping[str, Any], numbers: Mapping[str, Sequence[float]]) -> str:
-    """Return the inputs of a law as text, without the varied ones."""
-    listed = ", ".join(
-        f"{name} = {input_text(value)}"
-        for name, value in inputs.items()
-        if value is not None and name not in numbers
-    )
-    return f"{law}: {listed or 'no inputs'}."
 
 
 def input_text(value: Any) -> str:

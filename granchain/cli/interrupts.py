@@ -30,11 +30,9 @@ SIGNALLED = 128
 class Process:
     """State of the process.
 
-    `ends_with_command` is True if no other code runs in the process, so that a signal may end it.
     `heard` is the time of the last signal that was not an echo [s of time.monotonic()].
     """
 
-    ends_with_command = False
     heard = -math.inf
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial, wraps
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -150,14 +150,14 @@ def plot(
             "required variables. Record more variables in the case, or choose other figures."
         )
     if traces is not None:
-        figures = {name: with_traces(draw, traces) for name, draw in figures.items()}
+        options = {"sensors", "beads", "contacts"}
+        figures = {
+            name: partial(
+                draw, **dict.fromkeys(options & inspect.signature(draw).parameters.keys(), traces)
+            )
+            for name, draw in figures.items()
+        }
     draw_all(figures, out, ending, overwrite, title=not no_title)
-
-
-def with_traces(draw: DrawFunction, count: int) -> DrawFunction:
-    """Return a figure of a number of sensors, beads, or contacts, if it has such an option."""
-    names = {"sensors", "beads", "contacts"} & inspect.signature(draw).parameters.keys()
-    return partial(draw, **dict.fromkeys(names, count))
 
 
 def in_law_colours(draw: Any, laws: Sequence[str]) -> DrawFunction:
@@ -256,24 +256,6 @@ def hyphened(name: str) -> str:
     return name.replace("_", "-")
 
 
-def new_figure_files(names: Iterable[str], out: str, ending: str, overwrite: bool) -> list[str]:
-    """Return the files of figures in a folder.
-
-    Raise an error if a file exists and is not overwritten.
-    """
-    from granchain.case.document import first_few
-
-    targets = [str(Path(out) / f"{name}.{ending}") for name in names]
-    existing = [target for target in targets if os.path.lexists(target)]
-    if existing and not overwrite:
-        raise FileError(
-            f"{first_few(existing, 1)}: the figures already exist and were not changed. Existing "
-            f"files are overwritten only on request. Choose another folder with --out, or "
-            "use --overwrite."
-        )
-    return targets
-
-
 def draw_all(
     figures: Mapping[str, DrawFunction],
     out: str,
@@ -285,11 +267,19 @@ def draw_all(
 
     Nothing is drawn if one of the files exists and is not overwritten.
     """
+    from granchain.case.document import first_few
     from granchain.store.files import folder_for
 
     problems: list[GranchainError] = []
     with folder_for(out) as folder:
-        targets = new_figure_files(figures, str(folder), ending, overwrite)
+        targets = [str(folder / f"{name}.{ending}") for name in figures]
+        existing = [target for target in targets if os.path.lexists(target)]
+        if existing and not overwrite:
+            raise FileError(
+                f"{first_few(existing, 1)}: the figures already exist and were not changed. "
+                "Existing files are overwritten only on request. Choose another folder with --out, "
+                "or use --overwrite."
+            )
         for target, draw in zip(targets, figures.values(), strict=True):
             try:
                 save_figure(draw, target, overwrite, title=title)

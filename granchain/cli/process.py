@@ -17,7 +17,6 @@ from typer.main import get_command
 from granchain.cli.interrupts import (
     SIGNALLED,
     InterruptedRun,
-    Process,
     handle,
     interrupt,
     print_error,
@@ -46,7 +45,6 @@ def main() -> None:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     warnings.showwarning = _show_warning
-    Process.ends_with_command = True
     # Before this line, a signal ends the process at once (granchain.__main__). After it, files may
     # have to be removed.
     handle(interrupt)
@@ -139,25 +137,10 @@ def exit_code_and_message(error: BaseException) -> tuple[int, str]:
             f"Cannot access {path}{reason}. Check the path, permissions, and free disk space."
         )
     return BUG, (
-        f"This is a bug in granchain. {where_to_report()} this line, the command, the output of "
+        "This is a bug in granchain. Please report it with this line, the command, the output of "
         "`granchain info --system`, and the output with GRANCHAIN_DEBUG=1: "
         f"{type(error).__name__}: {error}"
     )
-
-
-def where_to_report() -> str:
-    """Return where to report a bug, as the beginning of a sentence that lists what to include.
-
-    The address is omitted if the package metadata has no issue tracker.
-    """
-    from importlib.metadata import PackageNotFoundError, metadata
-
-    with contextlib.suppress(PackageNotFoundError):
-        lines = metadata("granchain").get_all("Project-URL") or ()
-        addresses = dict(line.split(", ", 1) for line in lines)
-        if "Issues" in addresses:
-            return f"Please report it at {addresses['Issues']} with"
-    return "Please report it with"
 
 
 def _show_warning(

@@ -105,7 +105,7 @@ def run(
         if write_case is not None:
             full_case.save(write_case, overwrite)
         show_progress = not quiet and sys.stderr.isatty()
-        progress = Progress(interruption, target, show_progress)
+        progress = Progress(interruption, target, show_progress, full_case.title)
         result = computed_run(
             full_case,
             progress,
@@ -132,7 +132,6 @@ def computed_run(
     from granchain.store import Checkpoint, claim
 
     target, replaced = progress.target, overwrite or resume
-    progress.case_title = clean(case.title)[:60]
     with claim(target, replaced):
         checkpoint = Checkpoint.of_output(target, every or math.inf)
         done = earlier_result(case, target, overwrite, resume, checkpoint)

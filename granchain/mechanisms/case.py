@@ -17,9 +17,8 @@ from granchain.case.case import CheckedCase
 from granchain.case.checks import MEMORY, law_values, needs_speed
 from granchain.case.document import (
     MECHANISMS,
-    check_name,
+    case_files,
     entry_at,
-    mechanism_names,
     read_document,
     set_value,
 )
@@ -518,13 +517,15 @@ def load_mechanism(name: str | Path, overrides: Iterable[str] = ()) -> Mechanism
     FileError
         If a file cannot be read.
     """
-    check_name(name, "load_mechanism", "case.mechanism_case(tables)")
-    names = mechanism_names()
-    path = MECHANISMS / f"{name}.toml" if isinstance(name, str) and name in names else Path(name)
-    alternatives = MechanismCase.alternatives
-    return mechanism_case(
-        *read_document(path, overrides, names, "contact.law=johnson", alternatives)
+    _, document, context = read_document(
+        name,
+        case_files(MECHANISMS),
+        overrides,
+        ("load_mechanism", "case.mechanism_case(tables)"),
+        "contact.law=johnson",
+        MechanismCase.alternatives,
     )
+    return mechanism_case(document, context)
 
 
 def mechanism_case(

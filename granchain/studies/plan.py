@@ -18,7 +18,6 @@ from granchain.case import Case, check_case
 from granchain.case.case import CheckedCase, with_numbers
 from granchain.case.checks import MEMORY
 from granchain.case.document import about_key, plain_tables
-from granchain.case.tables import TABLES
 from granchain.contact import laws
 from granchain.errors import CaseError
 from granchain.keys import Problems, brief, check_integer, suggestion
@@ -413,7 +412,7 @@ def flat_vary(vary: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, A
     for key, value in vary.items():
         where = f"{above}{key}"
         if isinstance(value, Mapping) and (
-            where in TABLES or where.endswith(("material", "segment")) or key.isdecimal()
+            where in Case.model_fields or where.endswith(("material", "segment")) or key.isdecimal()
         ):
             yield from flat_vary(value, f"{where}.")
         else:
