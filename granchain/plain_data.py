@@ -23,23 +23,6 @@ def plain_data(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-class Numbers:
-    """Base of a frozen dataclass, declared with eq=False, in which nan equals nan.
-
-    With the comparison of Python 3.13 and later, nan differs from itself.
-    """
-
-    def _compared(self) -> tuple[Any, ...]:
-        values = [getattr(self, name) for name in self.__dataclass_fields__]  # type: ignore[attr-defined]
-        return tuple("nan" if value != value else value for value in values)
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and self._compared() == other._compared()
-
-    def __hash__(self) -> int:
-        return hash(self._compared())
-
-
 def canonical(value: Any, ordered: bool = False) -> str:
     """Return data as one line of JSON that is the same for equal data.
 

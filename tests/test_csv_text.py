@@ -2,7 +2,7 @@
 
 import pytest
 
-from granchain.csv_text import csv_numbers, csv_rows
+from granchain.case.document import csv_numbers, csv_rows
 
 pytestmark = pytest.mark.plain
 

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from granchain.chain import DRIVEN_DISPLACEMENT, End
-from granchain.plain_data import Numbers
 from granchain.store import Result
 from granchain.store.answer import case_of
 
@@ -24,6 +23,23 @@ ENERGIES = (*LEDGER_ENERGIES, "external", "residual")
 # 20 to 2,000 beads at rest under a load or their weight, the fraction is at most 1e-15, and the
 # residual of the energy balance is three times the spacing of doubles, 2e-16.
 OF_ROUNDING = 1e-12
+
+
+class Numbers:
+    """Base of a frozen dataclass, declared with eq=False, in which nan equals nan.
+
+    With the comparison of Python 3.13 and later, nan differs from itself.
+    """
+
+    def _compared(self) -> tuple[Any, ...]:
+        values = [getattr(self, name) for name in self.__dataclass_fields__]  # type: ignore[attr-defined]
+        return tuple("nan" if value != value else value for value in values)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self._compared() == other._compared()
+
+    def __hash__(self) -> int:
+        return hash(self._compared())
 
 
 @dataclass(frozen=True, eq=False)

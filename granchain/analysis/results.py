@@ -14,12 +14,13 @@ from granchain.analysis.energy import (
     ENERGIES,
     ENERGIES_OF_ELEMENTS,
     EnergyBalance,
+    Numbers,
     energy_balance,
 )
 from granchain.analysis.pulse import FirstPulse, ForceJumps, first_pulse, static_force
 from granchain.analysis.transport import out_of_order, wave_speed
 from granchain.case.tables import DEFAULT_ARRIVAL
-from granchain.plain_data import Numbers, plain_data
+from granchain.plain_data import plain_data
 from granchain.store import Result
 from granchain.store.answer import case_of
 from granchain.store.schema import ATTACHED

@@ -6,6 +6,7 @@ A dotted key, such as chain.segment.0.mass, is the position of a value in the ta
 from __future__ import annotations
 
 import contextlib
+import csv
 import json
 import os
 import re
@@ -51,6 +52,8 @@ MECHANISMS = CASES / "mechanisms"
 CASE_BYTES, CSV_BYTES = 1_000_000, 16 * 2**20
 # First bytes of an HDF5 file, the format of the output of a run.
 HDF5_MARK = b"\x89HDF\r\n\x1a\n"
+# Characters of a number in a CSV file.
+_CSV_NUMBER = re.compile(r"[-+.0-9eE]{1,40}")
 # Numbers without a digit before or after the point, which TOML does not accept.
 _SHORT_NUMBER = re.compile(r"[+-]?(\.[0-9]+|[0-9]+\.)([eE][+-]?[0-9]{1,3})?")
 
@@ -597,6 +600,32 @@ def _unlabelled(document: Any, named: bool) -> Any:
 
 # --------------------------------------------------------------------------------------------------
 # Files that a case names
+
+
+def csv_rows(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Return the line number and cells of each line that is neither empty nor a comment.
+
+    A line whose quotation marks do not match is one cell.
+    """
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        try:
+            (cells,) = csv.reader([line], strict=True)
+        except csv.Error:
+            cells = [line]
+        yield number, [cell.strip() for cell in cells]
+
+
+def csv_numbers(cells: list[str]) -> list[float]:
+    """Return the numbers in a row of cells, and None for a cell without a number.
+
+    A number beyond the range of a double is infinite.
+    """
+    try:
+        return [float(cell) for cell in cells] if all(map(_CSV_NUMBER.fullmatch, cells)) else []
+    except ValueError:
+        return []
 
 
 def text_of_file(

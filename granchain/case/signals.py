@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from granchain.case.document import text_of_file
+from granchain.case.document import csv_numbers, csv_rows, text_of_file
 from granchain.case.tables import DRIVE_TABLE, SIGNAL_KEYS, DriveTable, TimeTable
-from granchain.csv_text import csv_numbers, csv_rows
 from granchain.keys import Problems, add_missing, brief
 
 # A cubic through values and slopes at knots h apart has the error f x^2 (h - x)^2/24: at most

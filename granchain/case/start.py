@@ -14,10 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from granchain.case.document import text_of_file, without_labels
+from granchain.case.document import csv_numbers, csv_rows, text_of_file, without_labels
 from granchain.case.tables import ChainTable, DriveTable, InitialTable, bead_values
 from granchain.chain import DRIVEN_FORCE, Start
-from granchain.csv_text import csv_numbers, csv_rows
 from granchain.errors import CaseError
 from granchain.keys import Problems, brief
 from granchain.plain_data import canonical, sha256_of

@@ -343,10 +343,10 @@ def naming_the_law(*laws: str | type[gc.ContactLaw]) -> Iterator[None]:
     except (GranchainError, MemoryError, OSError):
         raise
     except BaseException as error:
-        known = [
+        classes = [
             law_named(name) for name in names if not isinstance(name, str) or name in gc.laws()
         ]
-        files = {law: file for law in known if (file := file_of(law)) is not None}
+        files = {law: file for law in classes if (file := file_of(law)) is not None}
         if not files or from_outside(error):
             raise
         called = [frame.f_code.co_qualname for frame, _ in walk_tb(error.__traceback__)]

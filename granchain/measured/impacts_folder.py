@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from granchain.case.document import csv_rows
 from granchain.contact import laws
 from granchain.contact.pair import PAIR_QUANTITIES
-from granchain.csv_text import csv_rows
 from granchain.errors import FileError, TraceError
 from granchain.keys import (
     TITLE_LENGTH,

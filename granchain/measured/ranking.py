@@ -125,7 +125,7 @@ class Ranking(Answer, Generic[_Entry]):
             for tied in dict.fromkeys(ranks)
         ]
         clauses = [
-            f"Of these laws, {names[0]} approximates {self.to} best, with a residual of "
+            f"Among these laws, {names[0]} approximates {self.to} best, with a residual of "
             f"{100.0 * self.residual[0]:.3g} % at {len(self.sensor_bead)} sensors",
             *(
                 f"{', '.join(tied)} have the same residual, because they give the same results in "
