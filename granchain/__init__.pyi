@@ -57,7 +57,7 @@ from .waves.dispersion import dispersion as dispersion
 from .waves.dispersion import Dispersion as Dispersion
 from .waves.modes import modes as modes
 from .waves.modes import Modes as Modes
-from .studies.modes import mode_study as mode_study
+from .studies.sweep import mode_study as mode_study
 from .waves.spectra import spectrum as spectrum
 from .waves.spectra import Spectrum as Spectrum
 from .orbits.orbit import orbit as orbit

@@ -11,9 +11,8 @@ import granchain as gc
 from granchain.case.document import flattened
 from granchain.errors import CaseError
 from granchain.studies.measures import OPTIONAL_ARRAYS, PULSE, RESERVED_NAMES, TRACES
-from granchain.studies.modes import STORED
 from granchain.studies.plan import INTERVAL_TABLES, Plan
-from granchain.studies.sweep_file import load_sweep
+from granchain.studies.sweep import STORED, load_sweep
 
 pytestmark = pytest.mark.usefixtures("plain_members")
 

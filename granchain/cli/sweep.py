@@ -40,7 +40,7 @@ from granchain.show.blocks import number_text
 from granchain.status import STATUS_OF_LABEL, Status
 
 if TYPE_CHECKING:
-    from granchain.studies.sweep_file import Description
+    from granchain.studies.sweep import Description
 
 # Largest number of messages of members that are printed.
 MOST_WARNINGS = 10
@@ -99,8 +99,7 @@ def sweep(
         load_laws(law_module)
         from granchain.studies.evaluate import evaluated
         from granchain.studies.executors import dask_at
-        from granchain.studies.sweep import estimate
-        from granchain.studies.sweep_file import load_sweep
+        from granchain.studies.sweep import estimate, load_sweep
 
         description = load_sweep(file, chained)
         if dry_run:

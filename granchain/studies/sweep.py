@@ -1,4 +1,5 @@
-"""Sweeps: runs of a case for many values of its keys, as one labelled dataset."""
+"""Sweeps: runs, or modes, of a case for many values of its keys, as one labelled dataset, and the
+files that describe them."""
 
 from __future__ import annotations
 
@@ -6,14 +7,22 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from granchain.case import Case
+import numpy as np
+
+from granchain.case import Case, check_case, load_case
 from granchain.case.checks import PER_STATE
+from granchain.case.document import case_names, mechanism_names, parsed, read_text
 from granchain.contact import laws
+from granchain.errors import CaseError
+from granchain.keys import Problems, brief
 from granchain.progress import progress_of
 from granchain.simulation import law_records
-from granchain.store.dataset import BESIDE_VARIABLE, stored_bytes
+from granchain.store.answer import study_attributes
+from granchain.store.dataset import BESIDE_VARIABLE, dataset_of, stored_bytes
+from granchain.store.schema import Variable
 from granchain.studies.evaluate import (
     Evaluation,
     attributes_of_study,
@@ -32,7 +41,7 @@ from granchain.studies.measures import (
     computed,
 )
 from granchain.studies.members import LOT, check_members, sizes_of_cases
-from granchain.studies.plan import MEMBER_BYTES, Plan, plan_of
+from granchain.studies.plan import MEMBER_BYTES, Plan, flat_vary, plan_of, vary_json
 
 if TYPE_CHECKING:
     import xarray
@@ -227,3 +236,171 @@ MEMBER_TEXT = 2 * 64 + 20 + 500 + TEXTS_OF_MEMBER * 64
 BESIDE_STUDY = 2**15
 # Characters of a number, and of the names and digests in the text of a state.
 NUMBER_TEXT, STATE_TEXT = 26, 4000
+
+
+# --------------------------------------------------------------------------------------------------
+# Modes of many chains
+
+# Quantities of each mode that are stored, with unit and description.
+STORED = {
+    "frequencies": ("Hz", "frequency without damping"),
+    "participation": ("1", "number of participating beads, (sum e)^2/sum e^2"),
+    "damping": ("1/s", "decay rate of the amplitude"),
+}
+
+
+def mode_study(
+    case: Case, vary: Mapping[str, Any], how: str = "product", n: int = 1, seed: int = 0
+) -> xarray.Dataset:
+    """Compute chain modes for values of keys or realizations of disorder.
+
+    Parameters
+    ----------
+    case : Case
+        Chain with a static load, see `granchain.modes`.
+    vary : mapping
+        Values for each key: lists, distributions, or `granchain.disorder`, as for
+        `granchain.sweep`.
+    how : {"product", "zip", "sobol"}
+        Way to combine the values, as for `granchain.sweep`.
+    n : int
+        Number of draws at each point.
+    seed : int
+        Seed of all draws.
+
+    Returns
+    -------
+    xarray.Dataset
+        `frequencies` [Hz], `participation` [1], and `damping` [1/s], with the dimensions of the
+        study and `mode`, in order of increasing frequency.
+
+    Raises
+    ------
+    CaseError
+        If an argument or a member is invalid, or if the chains have different numbers of beads.
+
+    Examples
+    --------
+    >>> import granchain as gc
+    >>> chain = {"beads": 5, "radius": 2.38e-3, "material": "steel-316"}
+    >>> case = gc.Case(chain=chain, contact={"law": "hertz"}, time={"end": 1e-4})
+    >>> study = gc.mode_study(case, {"chain.precompression": [10.0, 20.0]})
+    >>> study["frequencies"].shape
+    (2, 5)
+    """
+    from granchain.waves.modes import modes
+
+    check_case(case)
+    plan = plan_of(case, vary, how, n, seed)
+    answers = [modes(member) for member in plan]
+    sizes = sorted({answer.frequencies.size for answer in answers})
+    if len(sizes) > 1:
+        raise CaseError(
+            f"chain.beads: the chains have {sizes[0]} to {sizes[-1]} beads. All must have the "
+            "same number of beads. Run a separate study for each number."
+        )
+    variables = axes_of_plan(plan)
+    inside = " ".join(key for key in variables if key not in plan.dims)
+    variables["mode"] = Variable(
+        ("mode",), np.arange(1, sizes[0] + 1), "1", "number of the mode, by increasing frequency"
+    )
+    for name, about in STORED.items():
+        values = np.stack([getattr(each, name) for each in answers]).reshape((*plan.shape, -1))
+        variables[name] = Variable((*plan.dims, "mode"), values, *about)
+    attributes = study_attributes(
+        "mode_study",
+        plan.case.title or "untitled case",
+        plan.laws or plan.case.law.split(", "),
+        dict.fromkeys(message for each in answers for message in each.messages),
+        plan.case,
+        how=plan.how,
+        n=plan.n,
+        seed=plan.seed,
+        vary_json=vary_json(plan),
+        coordinates=inside,
+    )
+    return dataset_of(variables, attributes)
+
+
+# --------------------------------------------------------------------------------------------------
+# Sweep files
+
+SWEEP_KEYS = ("case", "chained", "how", "measures", "n", "seed", "traces", "vary")
+
+
+class Description(NamedTuple):
+    """Study that a file describes."""
+
+    plan: Plan
+    measures: tuple[str, ...]
+    chained: bool
+
+
+def load_sweep(path: str | os.PathLike[str], chained: bool = False) -> Description:
+    """Read a SWEEP.toml file; `chained` overrides the value in the file if it is true.
+
+    Raises
+    ------
+    CaseError
+        If the file is invalid. The message lists every error; those of the case are first.
+    FileError
+        If the file cannot be read.
+    """
+    file = Path(path)
+    document = parsed(read_text(file, "sweep file"), file.name)
+    problems = Problems()
+    for name in document:
+        if name not in SWEEP_KEYS:
+            problems.add_unknown(str(name), SWEEP_KEYS)
+    named: Any = document.get("case")
+    switches: dict[str, Any] = {name: document.get(name, False) for name in ("traces", "chained")}
+    measures: Any = document.get("measures", [])
+    problems.check(
+        isinstance(named, str),
+        "case",
+        "missing" if named is None else f"{brief(named)} is not valid",
+        "It must be the name of a built-in case, or the path of a case file relative to this file",
+        'Write for example case = "steel-chain"',
+    )
+    for name, what in (
+        ("traces", "store the forces of the sensors"),
+        ("chained", "start each run from the end of the previous run"),
+    ):
+        problems.check(
+            isinstance(switches[name], bool),
+            name,
+            f"{brief(switches[name])} is not valid",
+            f"It must be true or false. Write true to {what}",
+        )
+    problems.check(
+        isinstance(measures, list) and all(isinstance(measure, str) for measure in measures),
+        "measures",
+        f"{brief(measures)} is not valid",
+        "It must be a list of names",
+        'Write for example ["second_moment"]',
+    )
+    problems.close()
+    case = case_of_study(named, file.parent)
+    vary: Any = document.get("vary")
+    if isinstance(vary, dict):
+        vary = dict(flat_vary(vary))
+    settings = {key: document[key] for key in ("how", "n", "seed") if key in document}
+    chained = chained or switches["chained"]
+    if chained and settings.get("how", "product") == "product":
+        # members of a chained study are in a row
+        settings["how"] = "zip"
+    requested = ("pulse", *measures, *(["traces"] if switches["traces"] else []))
+    return Description(plan_of(case, vary, **settings), requested, chained)
+
+
+def case_of_study(name: str, folder: Path) -> Any:
+    """Return the case of a chain or of a mechanism that a sweep file names."""
+    import granchain
+
+    if name in case_names():
+        return load_case(name)
+    if name in mechanism_names():
+        return granchain.load_mechanism(name)
+    path = folder / name
+    is_mechanism = "mechanism" in parsed(read_text(path, "case file"), path.name)
+    return granchain.load_mechanism(path) if is_mechanism else load_case(path)
