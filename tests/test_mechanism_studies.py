@@ -9,7 +9,7 @@ from support.refused import assert_refused
 import granchain as gc
 from granchain.errors import FileError
 from granchain.figures.catalogue import figures_of
-from granchain.mechanisms.measures import MEASURED, numbers_of_mechanism
+from granchain.mechanisms.case import MEASURED, numbers_of_mechanism
 
 CLEARANCE = "joint.clearance"
 

@@ -9,9 +9,13 @@ import numpy as np
 
 from granchain.contact.pair import linearised_plastic_stiffness, ma_liu_points
 from granchain.errors import GranchainError
-from granchain.mechanisms.case import MechanismCase, ScotchYokeCase, SliderCrankCase
+from granchain.mechanisms.case import (
+    MechanismCase,
+    ScotchYokeCase,
+    SliderCrankCase,
+    numbers_of_mechanism,
+)
 from granchain.mechanisms.linkages import ideal
-from granchain.mechanisms.measures import numbers_of_mechanism
 from granchain.mechanisms.setup import dimensions_of, surfaces_of
 from granchain.simulation import relative_residual
 from granchain.store import Result

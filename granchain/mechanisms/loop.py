@@ -78,12 +78,13 @@ def contact_functions(law: Functions, features: Features) -> tuple[Callable, Cal
     )
     EVOLVES, step_of_contact = features.evolves, contact_step(law, features)
     jumps, evolve = law.jumps, law.evolve
-    happened, event, force_terms = (
+    happened, event, force_terms, inside, read_as = (
         step_of_contact.happened,
         step_of_contact.event,
         step_of_contact.force_terms,
+        step_of_contact.inside,
+        step_of_contact.read_as,
     )
-    inside, read_as = step_of_contact.inside, step_of_contact.read_as
     coefficients_at, history_at = gatherer(features.n_coefficients), gatherer(features.n_history)
 
     def renew(k, surface, v0, v1, coordinates, contacts, c, h, clock, m):
