@@ -16,18 +16,22 @@ def in_notebook() -> bool:
     return "ipykernel" in sys.modules
 
 
+def no_report(done: int, count: int) -> None:
+    """Ignore the progress of a study."""
+
+
 def progress_of(
     progress: Callable[[int, int], Any] | bool | None, title: str
-) -> Callable[[int, int], Any] | None:
+) -> Callable[[int, int], Any]:
     """Return the function to which a study reports its progress.
 
     It is the given function, or a progress line. Without a choice, the line appears only in a
-    terminal or a notebook; with False, there is none.
+    terminal or a notebook; with False, nothing is reported.
     """
     if callable(progress):
         return progress
     seen = in_notebook() or (sys.stderr is not None and sys.stderr.isatty())
-    return ProgressLine(title) if progress or (progress is None and seen) else None
+    return ProgressLine(title) if progress or (progress is None and seen) else no_report
 
 
 class ProgressLine:

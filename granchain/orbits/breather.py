@@ -363,7 +363,7 @@ def breather_search(
     runners: Runners,
 ) -> tuple[Breathers, Nearest]:
     """Find a periodic orbit of a chain without a drive; see `granchain.orbit`."""
-    check_conservative(case, runners)
+    chain = check_conservative(case, runners)
     stated = period is not None
     if hold is not None and (stated or hold not in HOLDS):
         problem = "both hold and period are given" if stated else f"{brief(hold)} is not valid"
@@ -376,7 +376,7 @@ def breather_search(
             f"period: {brief(period)} is not valid. It must be a time above 0 [s]. The default "
             "is the period of the guess."
         )
-    turn = _starting_point(case, period, guess, runners)
+    turn = _starting_point(case, period, guess, chain)
     family = breathers_near(case, turn, "period" if stated else hold or "energy", runners)
     runners.expect(USUAL_SHOTS * family.shooting().runs)
 
@@ -396,8 +396,8 @@ def breather_search(
     return family, newton(start, guess.origin, shoot, step, tolerance, 1e3 * tolerance)
 
 
-def check_conservative(case: Case, runners: Runners) -> None:
-    """Raise an error if a chain loses energy, has a striker, or has no static load."""
+def check_conservative(case: Case, runners: Runners) -> Images:
+    """Return a chain; raise an error if it loses energy, has a striker, or has no static load."""
     chain = Images(case, runners)
     if case.striker is not None:
         raise CaseError(
@@ -413,13 +413,11 @@ def check_conservative(case: Case, runners: Runners) -> None:
             'ends.left = { drive = "displacement", signal = "harmonic", amplitude = ..., '
             "frequency = ... }, or use hertz without damping."
         )
+    return chain
 
 
-def _starting_point(
-    case: Case, period: float | None, guess: Guess, runners: Runners
-) -> TurningPoint:
+def _starting_point(case: Case, period: float | None, guess: Guess, chain: Images) -> TurningPoint:
     """Return the state from which Newton's method starts."""
-    chain = Images(case, runners)
     state = chain.initial if guess.result is None else guess.state
     if not state.any():
         raise CaseError(

@@ -3,7 +3,6 @@ with the points at which they turn back or lose stability."""
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import math
 import os
@@ -16,7 +15,7 @@ import numpy as np
 
 from granchain.analysis.convergence import SAFETY
 from granchain.case import Case, check_case, check_fixed_ends
-from granchain.case.document import NO_PHYSICS, entry_at, quantity_of
+from granchain.case.document import NO_PHYSICS, about_key, entry_at
 from granchain.case.start import FIXED, comparable_digests
 from granchain.errors import CaseError, LawError, RunError
 from granchain.keys import brief
@@ -338,9 +337,9 @@ def branch_of(
             data[name] = values[chain.contacts]
             meaning = quantity.meaning or quantity.name.replace("_", " ")
             labels[name] = Label(("contact",), quantity.unit or "1", meaning)
-    case, first = path.case_at(points[-1].parameter), path.case_at(path.start)
+    case = case_at(path.case, along, points[-1].parameter)
     provenance = {
-        "start_case_json": canonical(first.as_given(), ordered=True),
+        "start_case_json": canonical(path.cases[0].as_given(), ordered=True),
         "request_sha256": path.request_sha256,
         # one law record per line
         "law_json_at_ends": "\n".join(_law_texts(path)),
@@ -356,9 +355,7 @@ def labels_of_parameter(case: Case, along: str) -> dict[str, Label]:
     if along in FAMILIES:
         _, unit, meaning = FAMILIES[along]
     else:
-        unit, meaning = "", f"case parameter {along}"
-        with contextlib.suppress(CaseError):
-            unit = quantity_of(case, along).unit
+        unit, meaning = about_key(case, along)[0], f"case parameter {along}"
     names = ("start", "stop", "parameter_error")
     labels = {name: Branch.labels[name]._replace(unit=unit or "1") for name in names}
     return labels | {"parameter": Label(_ALONG, unit or "1", meaning)}
@@ -497,7 +494,8 @@ class Path:
     def _problem_at(self, fraction: float) -> Problem:
         """Return the equations of an orbit at a fraction of the path."""
         value = self.value_of(fraction)
-        return self.problem.at(self.case_at(value), value if self.along in FAMILIES else None)
+        case = case_at(self.case, self.along, value)
+        return self.problem.at(case, value if self.along in FAMILIES else None)
 
     @property
     def request_sha256(self) -> str:
@@ -507,15 +505,11 @@ class Path:
         facts = [self.case.resolved(), self.along, self.start, self.stop, multiple]
         return sha256_of([*facts, source_hash(), *stored])
 
-    def case_at(self, value: float) -> Case:
-        """Return the case at a value of the parameter."""
-        return case_at(self.case, self.along, value)
-
     @property
     def cases(self) -> list[Case]:
         """Cases at the start and the stop."""
-        cases = [self.case_at(value) for value in (self.start, self.stop)]
-        return cases[:1] if self.along in FAMILIES else cases
+        values = [self.start] if self.along in FAMILIES else [self.start, self.stop]
+        return [case_at(self.case, self.along, value) for value in values]
 
     def value_of(self, fraction: float) -> float:
         """Return the parameter at a fraction of the path."""
@@ -535,7 +529,7 @@ class Path:
     def orbit(self, z: np.ndarray, origin: str) -> Orbit:
         """Return the orbit of a point, with its trajectory."""
         shot, fraction = self.at(z).shoot(self.state(z)), float(z[-1])
-        case = self.case_at(self.value_of(fraction))
+        case = case_at(self.case, self.along, self.value_of(fraction))
         return orbit_of(case, self.problem_at(fraction), shot, 1, origin)
 
     def state(self, z: np.ndarray) -> np.ndarray:
@@ -647,8 +641,7 @@ class Path:
             z = self.correct(z, z, upward)[0]
         except RunError:
             # near a fold or a branch point the parameter moves slightly
-            along = np.append(y, np.zeros(self.n_unknowns))
-            z = self.correct(z, z, along / max(float(np.linalg.norm(along)), 1e-300))[0]
+            z = self.correct(z, z, z / max(float(np.linalg.norm(z)), 1e-300))[0]
         node, inner = self.node(z, upward), slice(-self.n_unknowns)
         return self.rescale(node, root_mean_square(node.tangent[inner]) / abs(node.tangent[-1]))
 
@@ -854,9 +847,7 @@ class Path:
             return -states[:, order]
 
         def mirrored_later(states: np.ndarray) -> np.ndarray:
-            grid = shooting.grid._replace(steps=shooting.grid.steps // 2)
-            half = Shooting(chain.case, period, grid, chain.runners, chain.history)
-            return mirrored(half.images(states))
+            return mirrored(shooting.changed(period, shooting.grid.steps // 2).images(states))
 
         moved = (y + MOVED * np.cos(np.arange(y.size)))[None]
         image = shooting.images(moved)
@@ -1097,8 +1088,7 @@ def case_at(case: Case, along: str, value: float) -> Case:
 
 def _law_texts(path: Path) -> list[str]:
     """Return the record of the contact law at the start and the stop of a path."""
-    records = law_records(path.cases)
-    return ["" if record is None else record.text for record in records]
+    return ["" if record is None else record.text for record in law_records(path.cases)]
 
 
 def _points_of_file(
@@ -1130,7 +1120,7 @@ def _points_of_file(
 def _follow_branch(
     path: Path,
     first: Node,
-    report: Callable[[int, int], Any] | None,
+    report: Callable[[int, int], Any],
     partial_file: StudyPart | None = None,
     request: str = "",
     points: Sequence[Point] = (),
@@ -1141,16 +1131,14 @@ def _follow_branch(
     """
     along, stop = path.along, path.stop
     points, messages = list(points), list[str]()
-    node, length, stored, interrupted = first, FIRST, len(points), False
+    node, length, interrupted = first, FIRST, False
 
-    def store() -> None:
-        nonlocal stored
+    def store(new: Sequence[Point]) -> None:
         if partial_file is not None:
             state = {"z": node.z, "tangent": node.tangent, "weight": path.weight}
-            facts = {"asked": [request], "length": [length], "law": _law_texts(path)}
             rows = {name: values[None] for name, values in state.items()}
-            partial_file.add(columns_of_points(points[stored:]) | rows | facts)
-            stored = len(points)
+            facts = {"asked": [request], "length": [length], "law": _law_texts(path)}
+            partial_file.add(columns_of_points(new) | rows | facts)
 
     if partial_file is not None and partial_file.columns:
         last = partial_file.columns[-1]
@@ -1160,7 +1148,7 @@ def _follow_branch(
             node.tangent = last["tangent"][0].copy()
     else:
         points.append(path.point(first))
-        store()
+        store(points)
     try:
         while length and len(points) < MOST_ORBITS:
             after = None
@@ -1192,13 +1180,13 @@ def _follow_branch(
                     "them with granchain.orbit"
                 )
                 break
-            points += [*path.special_points(node, after, length), path.point(after)]
-            if report is not None:
-                report(min(99, round(100 * max(0.0, float(after.z[-1])))), 100)
+            new = [*path.special_points(node, after, length), path.point(after)]
+            points += new
+            report(min(99, round(100 * max(0.0, float(after.z[-1])))), 100)
             node, length = path.rescale(after), min(LONGEST, length * (AIMED / max(count, 2)))
             # the step 0 marks a complete partial file
             length = 0.0 if ends else length
-            store()
+            store(new)
         if length == 0.0 and node.z[-1] < 0.5:
             messages.append(
                 f"the branch turned and returned to its start, {along} = "
@@ -1212,8 +1200,7 @@ def _follow_branch(
     except KeyboardInterrupt:
         messages.append(f"interrupted at {along} = {path.parameter(node):.6g}")
         interrupted = True
-    if report is not None:
-        report(100, 100)
+    report(100, 100)
     return branch_of(path, points, messages, interrupted)
 
 

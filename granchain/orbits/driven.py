@@ -245,13 +245,10 @@ def _outside(node: Any) -> int:
 
 def _coarse_multipliers(shot: Shot, few: bool) -> np.ndarray:
     """Return the multipliers of the orbit with twice the step and twice the differences."""
-    coarse, state, twice = (
-        shot.shooting.in_steps(shot.shooting.grid.steps // 2),
-        shot.state,
-        2.0 * MOVED,
-    )
+    shooting, state, twice = shot.shooting, shot.state, 2.0 * MOVED
+    coarse = shooting.changed(shooting.period, shooting.grid.steps // 2)
     try:
-        if shot.shooting.long:
+        if shooting.long:
             move = krylov_step(coarse, state, coarse.images(state[None])[0], twice)
         else:
             image, jacobian = coarse.with_jacobian(state, twice)
@@ -259,7 +256,7 @@ def _coarse_multipliers(shot: Shot, few: bool) -> np.ndarray:
         near = state if move is None else state + move
         if few:
             return largest_multipliers(coarse, near, twice)[0]
-        if shot.shooting.long or move is not None:
+        if shooting.long or move is not None:
             _, jacobian = coarse.with_jacobian(near, twice)
     except RunError as error:
         raise step_error_failure(shot, error) from None

@@ -153,10 +153,10 @@ class Shooting:
         self.runs = 4 * self.chain.bodies + 1
         self.long = self.chain.bodies > MOST_DENSE
 
-    def in_steps(self, steps: int) -> Shooting:
-        """Return the same run in another number of steps."""
+    def changed(self, period: float, steps: int) -> Shooting:
+        """Return the same run over another time, in another number of steps."""
         grid, chain = self.grid._replace(steps=steps), self.chain
-        return Shooting(self.case, self.period, grid, chain.runners, chain.history)
+        return Shooting(self.case, period, grid, chain.runners, chain.history)
 
     def images(self, states: np.ndarray) -> np.ndarray:
         """Return the images of states after a period, (m, 2 n)."""

@@ -17,7 +17,7 @@ from granchain.case.document import about_key, entry_at
 from granchain.errors import CaseError, GranchainWarning, RunError
 from granchain.keys import Problems, brief, check_integer
 from granchain.plain_data import canonical
-from granchain.progress import progress_of
+from granchain.progress import no_report, progress_of
 from granchain.simulation import warns_of_fast_drives
 from granchain.status import text_of_statuses
 from granchain.store.answer import study_attributes
@@ -167,10 +167,10 @@ def bands(
 
 
 def report_from(
-    report: Callable[[int, int], Any] | None, begun: int, runs: int
-) -> Callable[[int, int], Any] | None:
-    """Return the function for the progress of an evaluation that follows others, if any."""
-    return None if report is None else lambda done, _: report(begun + done, runs)
+    report: Callable[[int, int], Any], begun: int, runs: int
+) -> Callable[[int, int], Any]:
+    """Return the function for the progress of an evaluation that follows others."""
+    return lambda done, _: report(begun + done, runs)
 
 
 @dataclass(frozen=True)
@@ -312,7 +312,7 @@ def check_ranges(uncertain_case: Uncertain, problems: Problems) -> None:
 def nominal_and_members(
     uncertain_case: Uncertain,
     threads: int | None = None,
-    progress: Callable[[int, int], Any] | None = None,
+    progress: Callable[[int, int], Any] = no_report,
 ) -> Evaluation:
     """Run the nominal case, then the members, and return them with their traces.
 
@@ -345,15 +345,14 @@ def nominal_and_members(
 def notes_of_bands(evaluation: Evaluation) -> list[str]:
     """Return notes about pulses that are missing, and about members that failed."""
     late = np.isnan(evaluation["peak"][evaluation.complete])
-    notes = [missing_note(late, evaluation.sensor_bead)]
-    ends = zip(evaluation.status, evaluation.message, strict=True)
-    failed = [message for status, message in ends if status.failed]
-    if failed:
+    note = missing_note(late, evaluation.sensor_bead)
+    notes, failed = [note] if note else [], [end.failed for end in evaluation.status]
+    if any(failed):
         notes.append(
-            f"{len(failed)} of {len(evaluation.cases) - 1} members failed and are excluded, the "
-            f"first one with: {failed[0]}"
+            f"{sum(failed)} of {len(failed) - 1} members failed and are excluded, the first one "
+            f"with: {evaluation.message[failed.index(True)]}"
         )
-    return [note for note in notes if note]
+    return notes
 
 
 # --------------------------------------------------------------------------------------------------

@@ -489,7 +489,7 @@ def optimize(
     summaries += [
         summary_of(case, of, f"subject_to[{i}]") for i, (of, *_) in enumerate(subject_to or ())
     ]
-    report, batches = progress_of(progress, "optimize") or (lambda *_: None), count(1)
+    report, batches = progress_of(progress, "optimize"), count(1)
     most = POPULATIONS * (generations + MOST_SEARCH_STEPS)
     designs = Designs(
         numbers, bounds, summaries, limits, threads, lambda: report(min(next(batches), most), most)
@@ -675,8 +675,7 @@ class Designs:
         self.numbers, self.summaries, self.limits = numbers, summaries, limits
         self.threads, self.report = threads, report
         self.low, self.width = bounds[0], bounds[1] - bounds[0]
-        corners = [*bounds, numbers.start]
-        self.step = min(step_of_case(numbers.case_at(corner)) for corner in corners)
+        self.step = min(step_of_case(numbers.case_at(at)) for at in (*bounds, numbers.start))
         # changes of the recording are applied once for all designs
         self.recorded = [summary.recorded(numbers.case, self.step) for summary in summaries]
         self.best = (numbers.start - self.low) / self.width
@@ -1137,8 +1136,7 @@ def results_of(
         if math.isfinite(results[i]):
             continue
         if status.failed:
-            kind = CaseError if status is Status.NOT_SET_UP else RunError
-            errors[i] = kind(message)
+            errors[i] = (CaseError if status is Status.NOT_SET_UP else RunError)(message)
         elif summary.at_steps and not cases[i].measured:
             beads = ", ".join(map(str, cases[i].sensors.beads))
             beads = f"bead {beads}" if beads else "the last contact"

@@ -31,7 +31,7 @@ from granchain.errors import CaseError, GranchainWarning, LawError, RunError
 from granchain.jit.compile import fingerprint
 from granchain.keys import Problems
 from granchain.plain_data import canonical, sha256_of
-from granchain.progress import progress_of
+from granchain.progress import no_report, progress_of
 from granchain.simulation import changed_law, warn_of_fast_drives
 from granchain.status import STATUS_OF_LABEL, Status, text_of_statuses
 from granchain.store import Result, claim
@@ -53,7 +53,6 @@ from granchain.store.files import LARGEST_FILE
 from granchain.store.journal import PlainResult, StudyPart
 from granchain.store.schema import Label, Variable, granchain_version, source_hash, texts
 from granchain.studies.chained import check_chained_keys, check_consecutive, compute_chain
-from granchain.studies.ensemble import Ensemble
 from granchain.studies.executors import compute_elsewhere
 from granchain.studies.interruption import Interruptions
 from granchain.studies.measures import (
@@ -75,6 +74,8 @@ from granchain.studies.plan import Plan, is_number, vary_json
 if TYPE_CHECKING:
     import xarray
 
+    from granchain.studies.ensemble import Ensemble
+
 # Memory of the members that are set up together [bytes] if their results are written to a file.
 # The tables, the results, and their packed form need four times as much.
 LOT_TO_FILE = 2**23
@@ -84,6 +85,15 @@ UNLIKE = (
     "arrived. A pulse that slows down has a different speed in each part of the chain. See "
     "missing and wave_speed_sensors, and compare arrivals at the same sensors"
 )
+
+# Texts of each member in a study, with their meaning.
+TEXTS = {
+    "status": "how the run ended",
+    "message": "reason why it failed",
+    "law_sha256": "hash of the law: its functions and resolved coefficients",
+    "state": "final state, from which the next value starts: case.replace(initial=...)",
+    "point": "name of the member: hash of the case, the version, and the measures",
+}
 
 Columns = Mapping[str, Any]
 
@@ -166,7 +176,7 @@ def evaluate(
         resume=resume, overwrite=overwrite, progress=progress_of(progress, "evaluate"), tested=True,
     )  # fmt: skip
     answer = evaluation.answer()
-    if not isinstance(answer, Ensemble):
+    if "result" not in evaluation.measures.names:
         warn_of_notes(answer, "evaluate")
     return answer
 
@@ -229,7 +239,7 @@ def run_many(
     """
     evaluation = evaluated(
         cases, "result", threads=threads, out=out, overwrite=overwrite, strict=strict,
-        progress=progress,
+        progress=progress or no_report,
     )  # fmt: skip
     return evaluation.answer()
 
@@ -369,6 +379,8 @@ class Evaluation:
         """Return the dataset of the study, or the ensemble of its results."""
         if "result" not in self.measures.names:
             return dataset_of(variables_of_study(self), attributes_of_study(self))
+        from granchain.studies.ensemble import Ensemble
+
         results = None if self.stored else [*map(self.result, range(len(self.cases)))]
         return Ensemble(self.cases, self.status, self.message, results, self.stored)
 
@@ -384,7 +396,7 @@ def evaluated(
     resume: bool = False,
     overwrite: bool = False,
     strict: bool = False,
-    progress: Callable[[int, int], Any] | None = None,
+    progress: Callable[[int, int], Any] = no_report,
     interruptible: bool = True,
     tested: bool = False,
 ) -> Evaluation:
@@ -452,8 +464,7 @@ def evaluated(
                     # results stay in the file until they are needed
                     columns = {name: columns[name] for name in columns if name != "result"}
                 evaluation.add(*rows_of_all(places, columns, same))
-            if progress is not None:
-                progress(evaluation.done, len(listed))
+            progress(evaluation.done, len(listed))
             raise_failure(evaluation, places, strict)
             interruptions.raise_forgotten()
 
@@ -862,23 +873,16 @@ def variables_of_study(evaluation: Evaluation) -> dict[str, Variable]:
             )
         values = np.array([(each or {}).get(name, np.nan) for each in numbers], dtype=float)
         add_members(name, values, Label((), "", f"of the summary: {name}"))
-    hashes = {text: hash_of_record(text) for text in dict.fromkeys(evaluation.law)}
-    endings = {
-        "status": ([status.label for status in evaluation.status], "how the run ended"),
-        "message": (evaluation.message, "reason why it failed"),
-        "law_sha256": (
-            [hashes[text] for text in evaluation.law],
-            "hash of the law: its functions and resolved coefficients",
-        ),
+    texts_of_members = {
+        "status": [status.label for status in evaluation.status],
+        "message": evaluation.message,
+        "law_sha256": [hash_of_record(text) for text in evaluation.law],
+        "state": evaluation.rows("state", "") if evaluation.chained else [],
+        "point": evaluation.names,
     }
-    if evaluation.chained:
-        about_state = "final state, from which the next value starts: case.replace(initial=...)"
-        endings["state"] = evaluation.rows("state", ""), about_state
-    if evaluation.names:
-        about_point = "name of the member: hash of the case, the version, and the measures"
-        endings["point"] = evaluation.names, about_point
-    for name, (values_of_members, meaning) in endings.items():
-        add_members(name, texts(values_of_members), Label((), "", meaning))
+    for name, values_of_members in texts_of_members.items():
+        if values_of_members:
+            add_members(name, texts(values_of_members), Label((), "", TEXTS[name]))
     return variables
 
 

@@ -27,6 +27,7 @@ from granchain.engine.state import State
 from granchain.errors import RunError
 from granchain.keys import Problems, check_integer
 from granchain.portable import usable_processors
+from granchain.progress import no_report
 from granchain.simulation import MOST_THREADS, prepare, residual_overlaps, run_to_end
 from granchain.status import Status
 from granchain.store import Result
@@ -63,7 +64,7 @@ class Runners:
     2
     """
 
-    def __init__(self, threads: int | None = None, report: Callable[[int, int], Any] | None = None):
+    def __init__(self, threads: int | None = None, report: Callable[[int, int], Any] = no_report):
         if threads is not None:
             problems = Problems()
             check_integer("threads", threads, problems, "leave it out", most=MOST_THREADS)
@@ -98,14 +99,12 @@ class Runners:
     def ended(self, ends: np.ndarray, unexpected: int = 0) -> np.ndarray:
         """Count completed runs, including unexpected ones, and return their results."""
         self._done, self._count = self._done + len(ends), self._count + unexpected
-        if self._report is not None:
-            self._report(self._done, self._count)
+        self._report(self._done, self._count)
         return ends
 
     def close(self) -> None:
         """Report that all runs are completed."""
-        if self._report is not None:
-            self._report(self._done, self._done)
+        self._report(self._done, self._done)
 
 
 class Course(NamedTuple):
