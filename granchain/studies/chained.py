@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 GOES_ON, OF_A_DRIVE = ("time.step", "time.end"), ("amplitude", "frequency")
 # Fraction of time.end for the ramp from one drive to the next, if the case has no ramp. Our choice.
 RAMP = 0.25
+NO_STATE = "the run of the previous value did not complete, so there is no state to start from"
 
 
 def check_chained_keys(case: Case, vary: Mapping[str, Any]) -> None:
@@ -201,8 +202,7 @@ def compute_chain(evaluation: Evaluation, places: Sequence[int], store: Store) -
     state, phase = "".join(before), float(phases[places[0] - 1]) if places[0] else 0.0
     for member in places:
         if member and not state:
-            sentence = "the run of the previous value did not complete, so there is no state to "
-            store([member], columns_of_refused(f"{sentence}start from", measures) | {"state": [""]})
+            store([member], columns_of_refused(NO_STATE, measures) | {"state": [""]})
             continue
         changes, _ = _drive_between(cases, member, phase)
         if member:

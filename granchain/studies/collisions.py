@@ -161,8 +161,7 @@ def dataset_of_impacts(
     labels = IMPACT_SCALARS | OF_PLATE
     for name, scalar in (PLATE_NAMES if on_plate else SCALAR_NAMES).items():
         column = [math.nan if isinstance(each, str) else getattr(each, scalar) for each in outcomes]
-        unit, meaning = labels[scalar].unit, labels[scalar].long_name
-        variables[name] = Variable(dims, np.reshape(column, shape), unit, meaning)
+        variables[name] = Variable(dims, np.reshape(column, shape), *labels[scalar][1:])
     reasons = texts([each if isinstance(each, str) else "" for each in outcomes]).reshape(shape)
     variables["reason"] = Variable(dims, reasons, "", "reason why there is no impact")
     attributes = study_attributes(
@@ -210,13 +209,12 @@ def checked_values(
     vary = {str(key): listed for key, listed in vary.items()} if isinstance(vary, Mapping) else {}
     takes = [*VARIED, *dict.fromkeys(q.name for name in valid_names for q in all_laws[name].inputs)]
     for key in (*vary, *inputs):
-        advice = "Add a law that has it"
         problems.check(
             key in takes,
             key,
             "none of the laws has this input",
             f"The inputs are {', '.join(takes)}",
-            advice,
+            "Add a law that has it",
         )
     problems.check(
         plate is None or isinstance(plate, Mapping),
@@ -241,9 +239,8 @@ def checked_values(
             column = np.asarray(listed, dtype=float)
         except (TypeError, ValueError):
             column = np.full(1, math.nan)
-        good = column.ndim == 1 and column.size > 0 and bool(np.isfinite(column).all())
         problems.check(
-            good,
+            column.ndim == 1 and column.size > 0 and bool(np.isfinite(column).all()),
             key,
             f"{brief(listed)} is not valid",
             "It must be a list of finite numbers",

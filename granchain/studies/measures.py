@@ -262,10 +262,13 @@ class Measures(NamedTuple):
         Without results, the energy balance, snapshots, and contacts are omitted.
         """
         recording = recording_of(case)
+        beads = recording.sensor_beads
         if not self.needs_results:
-            beads, interval = recording.sensor_beads, recording.interval
-            recording = Recording(sensor_beads=beads, interval=interval, ledger=False)
-        return with_last_bead(case, recording) if "pulse" in self.names else recording
+            recording = Recording(sensor_beads=beads, interval=recording.interval, ledger=False)
+        if "pulse" not in self.names or obstacle_to_transmission(case) or case.beads in beads:
+            return recording
+        # for the transmitted momentum; the last sensor, so that `recorded_for_user` can omit it
+        return replace(recording, sensor_beads=(*beads, case.beads))
 
 
 def measures_of(measures: Any, case: Any) -> Measures:
@@ -337,21 +340,20 @@ def columns_of_members(
         Ended(ready.case, ready.chain, recorded_for_user(ready), status)
         for ready, status in (members[row] for row in examined)
     ]
+    columns |= {"result": [None] * count} if "result" in measures.names else {}
     numbers: list[dict[str, float]] = [{} for _ in members]
-    results: list[Result | None] = [None] * count
     arrays: list[dict[str, np.ndarray]] = [{} for _ in members]
     for row, (result, problem) in zip(examined, ended(runs, started, wall_time), strict=True):
         if result.status.failed:
             columns["status"][row] = result.status.label
         if "result" in measures.names:
-            results[row] = result
+            columns["result"][row] = result
         elif not result.status.failed:
             arrays[row], numbers[row], problem = measured(result, problem, measures)
         columns["message"][row] = problem
-    complete = [row for row in complete if columns["status"][row] == members[row][1].label]
     if "result" in measures.names:
-        columns["result"] = results
         return columns
+    complete = [row for row in complete if columns["status"][row] == members[row][1].label]
     if measures.functions:
         columns["numbers"] = numbers
     for name in dict.fromkeys(name for each in arrays for name in each):
@@ -359,6 +361,7 @@ def columns_of_members(
             [each.get(name) for each in arrays], len(measures.labels[name].dims)
         )
     columns["time_step"] = np.full(count, math.nan)
+    columns["time_step"][complete] = [members[row][0].state.time_step.value for row in complete]
     if "pulse" in measures.names:
         sensors = len(members[0][0].case.sensors.beads)
         columns |= {
@@ -366,9 +369,9 @@ def columns_of_members(
             for name, label in PULSE.items()
         }
         columns["missing"] = np.zeros((count, sensors), dtype=np.int64)
-    for at in range(0, len(complete), GROUP):
-        rows = complete[at : at + GROUP]
-        set_numbers(columns, rows, [members[row][0] for row in rows], measures)
+        for at in range(0, len(complete), GROUP):
+            rows = complete[at : at + GROUP]
+            set_pulse_numbers(columns, rows, [members[row][0] for row in rows])
     if "traces" in measures.names:
         traces = [
             trace_of_member(ready) if row in complete else (None, None)
@@ -456,17 +459,6 @@ def trace_of_member(member: Ready) -> tuple[np.ndarray, np.ndarray]:
     return time, state.memory.records.sensor_force[state.position, :count, :sensors].copy()
 
 
-def with_last_bead(case: Case, recording: Recording) -> Recording:
-    """Return a recording that includes the last bead, for the transmitted momentum.
-
-    An additional sensor is the last one, so that `recorded_for_user` can omit it.
-    """
-    beads = recording.sensor_beads
-    if obstacle_to_transmission(case) or case.beads in beads:
-        return recording
-    return replace(recording, sensor_beads=(*beads, case.beads))
-
-
 def obstacle_to_transmission(case: Case) -> tuple[str, str] | tuple[()]:
     """Return why the transmitted momentum is not defined, and a fix; empty if it is defined.
 
@@ -485,13 +477,10 @@ def obstacle_to_transmission(case: Case) -> tuple[str, str] | tuple[()]:
     return ()
 
 
-def set_numbers(
-    columns: dict[str, Any], rows: Sequence[int], ready: Sequence[Ready], measures: Measures
-) -> None:
-    """Store the numbers of complete members, all from the same stack, in rows of the columns."""
-    columns["time_step"][rows] = steps = [member.state.time_step.value for member in ready]
-    if "pulse" not in measures.names:
-        return
+def set_pulse_numbers(columns: dict[str, Any], rows: Sequence[int], ready: Sequence[Ready]) -> None:
+    """Store the numbers of the pulses of complete members, all from the same stack, in rows of the
+    columns."""
+    steps = columns["time_step"][rows]
     sensors = len(ready[0].case.sensors.beads)
     clocks = ready[0].state.memory.clocks[[member.state.position for member in ready]]
     counts, records = clocks["sample"].tolist(), ready[0].state.memory.records
@@ -499,7 +488,7 @@ def set_numbers(
     traces = np.full((records.sensor_force.shape[2], len(ready), max(counts)), np.nan)
     for run, (member, count) in enumerate(zip(ready, counts, strict=True)):
         traces[:, run, :count] = records.sensor_force[member.state.position, :count].T
-    time = np.arange(max(counts)) * clocks["stride"][:, np.newaxis] * np.array(steps)[:, np.newaxis]
+    time = np.arange(max(counts)) * clocks["stride"][:, np.newaxis] * steps[:, np.newaxis]
     columns["transmitted_momentum"][rows], columns["transmitted_energy"][rows] = transmitted(
         ready, traces, time, (clocks["stride"] * steps).tolist()
     )
@@ -574,7 +563,7 @@ def bodies_of_sensors(ready: Sequence[Ready]) -> np.ndarray:
 
 
 def recorded_for_user(ready: Ready) -> State:
-    """Return a state whose records omit the sensor that `with_last_bead` has added."""
+    """Return a state whose records omit the sensor that `Measures.recording` has added."""
     beads = tuple(ready.case.sensors.beads)
     if ready.state.recording.sensor_beads == beads:
         return ready.state

@@ -356,9 +356,12 @@ def values_of(where: str, value: Any, problems: Problems) -> Any:
     elif "disorder" in table and table.keys() <= {"disorder", "add"}:
         value = Disorder(table["disorder"], table.get("add", False))
     if isinstance(value, (list, tuple, range)):
-        advice = "Give values, or remove the key"
         problems.check(
-            len(value) > 0, where, "the list is empty", "At least one value is required", advice
+            len(value) > 0,
+            where,
+            "the list is empty",
+            "At least one value is required",
+            "Give values, or remove the key",
         )
         return [entry.item() if isinstance(entry, np.generic) else entry for entry in value] or None
     if is_distribution(value):
@@ -376,8 +379,12 @@ def values_of(where: str, value: Any, problems: Problems) -> Any:
     if isinstance(value, Derived):
         return _derived_of(where, value, problems)
     if len(table) != 1:
-        advice = "A single value is a list of one number"
-        problems.add(where, f"{brief(value)} is not valid", f"It must be {_FORMS}", advice)
+        problems.add(
+            where,
+            f"{brief(value)} is not valid",
+            f"It must be {_FORMS}",
+            "A single value is a list of one number",
+        )
         return None
     ((name, parameters),) = table.items()
     if name in RANGES:
@@ -547,10 +554,9 @@ class Plan:
         if not self.drawn:
             return {}
         parts = quasi_random(self.n, len(self.drawn), self.seed)
-        drawn = zip(self.drawn.items(), parts.T, strict=True)
         return {
             key: np.asarray(distribution.ppf(column), dtype=float)
-            for (key, distribution), column in drawn
+            for (key, distribution), column in zip(self.drawn.items(), parts.T, strict=True)
         }
 
     def label(self, key: str) -> tuple[str, str]:
@@ -653,12 +659,12 @@ class Plan:
         for i, (key, values) in enumerate(self.vary.items()):
             if isinstance(values, Disorder):
                 name, added = DISORDERED[key]
-                random = [np.random.default_rng([self.seed, i, draw]) for draw in range(self.n)]
-                parts = np.array(
-                    [generator.random(beads - 1 if added else beads) for generator in random]
-                )
-                parts = np.clip(parts, TAIL, 1.0 - TAIL)
-                columns[name] = values.distribution.ppf(parts).tolist()
+                size = beads - 1 if added else beads
+                parts = [
+                    np.random.default_rng([self.seed, i, draw]).random(size)
+                    for draw in range(self.n)
+                ]
+                columns[name] = values.distribution.ppf(np.clip(parts, TAIL, 1.0 - TAIL)).tolist()
         return columns
 
     def _error(self, errors: list[tuple[CaseError, dict[str, Any], int]]) -> CaseError:
@@ -822,8 +828,12 @@ def plan_of(case: Any, vary: Any, how: str = "product", n: int = 1, seed: int = 
     """
     check_case(case, CheckedCase)
     problems = Problems()
-    names = ", ".join(f'"{name}"' for name in HOW)
-    problems.check(how in HOW, "how", f"{brief(how)} is unknown", f"It must be one of {names}")
+    problems.check(
+        how in HOW,
+        "how",
+        f"{brief(how)} is unknown",
+        f"It must be one of {', '.join(map(brief, HOW))}",
+    )
     check_integer("n", n, problems, "It is the number of draws")
     check_integer("seed", seed, problems, "give for example seed=0", least=0)
     entries: dict[str, Any] = {}
