@@ -161,6 +161,28 @@ def test_a_top_at_a_limit_is_withheld_or_covered(samples, noise, limit, seed):
     assert reading.messages
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_a_long_noisy_flat_top_beside_a_second_hump_is_withheld(seed):
+    # the dip before the hump is above half of the limit, so the width at half height contains both
+    def humps(x):
+        return bell(x) + 0.45 * bell((x - 1.7) / 1.1)
+
+    for limit in (0.33, 0.36, 0.42):
+        reading = off(humps, 100.0, 0.012, seed, limit)[1]
+        assert math.isnan(reading.peak.value)
+        assert "as if the instrument clipped it" in " ".join(reading.messages)
+    # without a limit, these tops are round
+    for shape in (humps, bell, shoulder, two_tops):
+        assert math.isfinite(off(shape, 100.0, 0.012, seed)[1].peak.value)
+
+
+def test_an_impulse_is_withheld_where_a_dip_may_lie_between_two_samples():
+    few, more = (off(notched(0.3), samples, 1e-4, 0)[1] for samples in (4.5, 7.0))
+    assert math.isfinite(few.peak.value) and math.isnan(few.impulse.value)
+    assert "a dip that ends the pulse may lie between two samples" in " ".join(few.messages)
+    assert math.isfinite(more.impulse.value)
+
+
 @pytest.mark.parametrize(("top", "other", "away"), [(4, 9, 5), (9, 4, 5)])
 def test_a_place_is_less_sure_where_the_pulse_is_as_high_elsewhere_with_a_dip_between(
     top, other, away
@@ -202,6 +224,28 @@ def test_what_rings_on_after_a_pulse_is_in_its_errors():
     # for one sample, a sine of unknown phase
     size = math.hypot(measured.noises[0].sample, amplitude / math.sqrt(2.0))
     assert measured.noises[1].sample == pytest.approx(size, rel=1e-3)
+
+
+def test_a_ring_is_found_behind_a_second_hump():
+    time = np.linspace(-4.0, 9.0, 781)
+    force = bell(time) + 0.35 * bell((time - 1.7) / 0.9)
+    force += 1e-4 * np.random.default_rng(1).standard_normal(781)
+    # four periods per width, with an amplitude of 1 % of the top
+    ring = 0.01 * np.exp(-0.3 * time) * np.sin(2.0 * math.pi * 4.0 * time)
+    trace = Trace(time=time, force=(force + ring * (time > -0.8))[:, None], beads=[1])
+    measured = Measured(trace, [1], stated_sensor(trace, [1], None))
+    amplitude, turn = measured.noises[0].ring
+    assert 0.005 < amplitude < 0.03
+    assert turn == pytest.approx(2.0 * math.pi * 4.0 / 60.0, rel=0.1)
+
+
+def test_a_wave_behind_a_pulse_is_not_taken_for_a_ring():
+    # an oscillation of 0.2 at the pulse would bend its rise
+    time = np.linspace(-4.0, 9.0, 781)
+    wave = np.where(time > 1.0, 0.2 * np.exp(-time) * np.sin(2.0 * math.pi * 2.0 * time), 0.0)
+    trace = Trace(time=time, force=(bell(time) + wave)[:, None], beads=[1])
+    measured = Measured(trace, [1], stated_sensor(trace, [1], None))
+    assert measured.noises[0].ring == (0.0, 0.0)
 
 
 @pytest.mark.parametrize(("arrival", "height"), [("half", 0.5), ("rise", 0.1)])

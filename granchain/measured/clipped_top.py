@@ -9,12 +9,20 @@ import numpy as np
 
 from granchain.analysis.pulse import PULSE_ENDS
 from granchain.measured.baseline import digitizer_step
-from granchain.measured.noise import DOUBT, Noise, Smoothed
+from granchain.measured.noise import (
+    DOUBT,
+    SMOOTHEST,
+    Noise,
+    Smoothed,
+    crossing_positions,
+    half_height,
+)
 
-# With any law, a pulse is above 1 - e of its peak for at most 1.7 sqrt(e) of its width (Hertz 1.6,
-# wang-liu-hysteretic 1.7 over 51 laws, 5 beads, e from 0.003 to 0.2; a parabola with the same half
-# height: 1.4). A top that is flat for longer is clipped.
-ROUND_TOP = 1.8
+# With any law except gharib-hurmuzlu-plastic, whose top may be a plateau, a pulse is above 1 - e of
+# its peak for at most 2.3 sqrt(e) of its width at this fraction of its height (27 laws, 5 beads, e
+# from 0.003 to 0.2; a parabola: 2.0). A top that is flat for longer is clipped. The width at half
+# height may contain a tail or a second top.
+NEAR_TOP, ROUND_TOP = 0.75, 2.4
 # Inspected stretches: the force is below its largest value by less than these multiples of its
 # uncertainty margin.
 TOP_MARGINS = (1.5, 1.0, 0.75)
@@ -26,20 +34,54 @@ FEW_IN_WIDTH = 5.0
 # possibly clipped.
 TO_FLANKS = 3.5
 SURELY, PERHAPS = 2.0, 1.5
+# The flanks of a Gaussian pulse meet at 1.2 times its peak. If they meet higher by more than
+# this fraction of the peak, a top that is possibly clipped may have lost a third of the pulse.
+MOST_ABOVE = 0.5
+# A pulse with fewer samples in its width may be clipped between two of them.
+FEW_SAMPLES = 8.0
 
 
-def clipped_top(
-    force: np.ndarray, smoothed: Smoothed, noise: Noise, top: int, width: float, deviations: float
-) -> slice | None:
-    """Return the samples of a clipped top, or None for a round one.
+def clipping(
+    force: np.ndarray, smoothed: Smoothed, noise: Noise, top: int, peak: float
+) -> tuple[slice | None, float]:
+    """Return the samples of a top that may be clipped, and how far above the peak it may reach [N].
+
+    The top may reach up to the force at which the flanks would meet. The second value is inf if the
+    top is certainly clipped, or if the pulse may be much higher than the peak.
+    """
+    left, right = half_height(smoothed.smooth, top)
+    samples, deviations = flattest_top(force, smoothed, noise, top)
+    if deviations > SURELY:
+        return samples, math.inf
+    flat = deviations > PERHAPS
+    if not flat:
+        # a parabola with this width near its top, which excludes a tail or a second top
+        ends = crossing_positions(smoothed.smooth, top, NEAR_TOP * float(smoothed.smooth[top]))
+        width = math.sqrt(2.0) * (ends[1] - ends[0])
+        samples = few_at_top(force, noise, top, width) if width < FEW_SAMPLES else None
+    if samples is None or not math.isfinite(right - left):
+        return None, 0.0
+    above = max(meeting_of_flanks(force, samples, left, right) - peak, 0.0)
+    return samples, math.inf if flat and above > MOST_ABOVE * peak else above
+
+
+def flattest_top(
+    force: np.ndarray, smoothed: Smoothed, noise: Noise, top: int
+) -> tuple[slice | None, float]:
+    """Return the flattest samples about a top, and by how much they are flatter than a round one.
+
+    The second value is in standard deviations of the noise.
 
     Over a stretch of length l, a round top falls by at least (l/(ROUND_TOP width))^2 of its height.
-    This is compared with the fall of a parabola through the samples plus `deviations` standard
-    deviations of that fall.
+    This is compared with the fall of a parabola through the samples. The stretches are found in
+    copies with increasing smoothing, because noise interrupts a long stretch.
     """
-    step = digitizer_step(force)
+    from scipy.ndimage import gaussian_filter1d
+
+    step, height = digitizer_step(force), float(smoothed.smooth[top])
     first = max(top - 2, 0)
     highest = first + int(np.argmax(force[first : top + 3]))
+    near = _stretch_about(smoothed.smooth, top, (1.0 - NEAR_TOP) * height)
     # Equal samples in a trace with noise and without rounding steps are at the limit of the
     # instrument. No sample is above it.
     stretch = _stretch_about(force, highest, step)
@@ -47,28 +89,29 @@ def clipped_top(
     if (
         n >= (2 if noise.sample > 0.0 and step == 0.0 else 3)
         and force[stretch].max() <= force[highest] + step
-        and n - 1 > ROUND_TOP * math.sqrt(step / float(force[highest])) * width
+        and n - 1 > ROUND_TOP * math.sqrt(step / float(force[highest])) * (near.stop - near.start)
     ):
-        return stretch
-    traces = ((force, highest, DOUBT * noise.sample), (smoothed.smooth, top, smoothed.doubt))
-    for fraction, (trace, start, doubt) in itertools.product(TOP_MARGINS, traces):
+        return stretch, math.inf
+    copies, scale = [(force, highest, DOUBT * noise.sample)], 1.0
+    while scale < SMOOTHEST * (near.stop - near.start):
+        copy = gaussian_filter1d(force, scale, mode="nearest")
+        at = near.start + int(np.argmax(copy[near]))
+        copies.append((copy, at, DOUBT * noise.smoothed(scale)))
+        scale *= 2.0
+    flattest, deviations = None, 0.0
+    for fraction, (copy, highest, doubt) in itertools.product(TOP_MARGINS, copies):
         within = max(fraction * doubt, step)
-        if within > (1.0 - PULSE_ENDS) * float(trace[start]):
-            continue
-        stretch = _stretch_about(trace, start, within)
+        stretch = _stretch_about(copy, highest, within)
         n = stretch.stop - stretch.start
-        if n < 3:
+        left, right = crossing_positions(copy, highest, NEAR_TOP * float(copy[highest]))
+        if n < 3 or within > (1.0 - PULSE_ENDS) * height or not right > left:
             continue
         by_sample = np.linalg.pinv(np.vander(np.linspace(-1.0, 1.0, n), 3, increasing=True))[2]
-        least = float(smoothed.smooth[top]) * ((n - 1) / (ROUND_TOP * width)) ** 2
-        if (
-            max(-float(by_sample @ force[stretch]), 0.0)
-            + deviations * noise.of_sum(by_sample)
-            + step
-            < least
-        ):
-            return stretch
-    return None
+        least = height * ((n - 1) / (ROUND_TOP * (right - left))) ** 2
+        less = least - step - max(-float(by_sample @ force[stretch]), 0.0)
+        if less > deviations * noise.of_sum(by_sample):
+            flattest, deviations = stretch, less / max(noise.of_sum(by_sample), 1e-12 * height)
+    return flattest, deviations
 
 
 def few_at_top(force: np.ndarray, noise: Noise, top: int, width: float) -> slice | None:

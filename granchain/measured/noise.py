@@ -56,9 +56,9 @@ MOST_PULSES = 50
 # The search for a ring covers this many pulse widths after a pulse, if they have enough samples. It
 # tries these numbers of periods and decays per width, together with a parabola and tails of the
 # pulse that have these numbers of decays per width. A ring must explain this fraction of the sum of
-# squares, and this multiple of the fraction that noise explains (our choice). Of 180 sensors
-# without a ring, 16 have a motion that explains 0.3 of the sum of squares, and none explains 0.6.
-# Of 60 visible rings, 59 explain 0.6 (tests/support/noise_kinds.py).
+# squares without noise, and this multiple of the sum that noise explains (our choice). Of 180
+# sensors without a ring, 16 have a motion that explains 0.3 of the sum of squares, and none
+# explains 0.6. Of 60 visible rings, 59 explain 0.6 (tests/support/noise_kinds.py).
 RING_WIDTHS, RING_SAMPLES = 3.0, 16
 RING_PERIODS, RING_DECAYS = np.geomspace(1.7, 8.0, 40), np.array([0.0, 0.2, 0.6, 1.2])
 RING_TAILS, RING_SHARE, RING_CLEAR = np.array([0.5, 1.0, 2.0, 4.0]), 0.6, 12.0
@@ -66,9 +66,10 @@ RING_TAILS, RING_SHARE, RING_CLEAR = np.array([0.5, 1.0, 2.0, 4.0]), 0.6, 12.0
 # fractions of its phase advance. They are chosen so that the errors cover the true values, see
 # docs/reliability.md, N12.
 RING_LINES = np.array([0.7, 0.85, 1.0, 1.15, 1.3])
-# Largest exponent of the growth of a ring back to the top of the pulse (our choice), and smallest
-# amplitude as a fraction of the peak, below which the motion of the bead may look like a ring.
-RING_GROWTH, RING_LEAST = 2.0, 1.5e-3
+# Largest exponent of the growth of a ring back to the top of the pulse (our choice), and limits of
+# its amplitude there as a fraction of the peak. A smaller motion may be that of the bead. A larger
+# one is a wave, because a ring of this size would bend the rise of the pulse.
+RING_GROWTH, RING_LEAST, RING_MOST = 2.0, 1.5e-3, 0.05
 # A later pulse that exceeds this fraction of the first pulse ends the ring.
 LATER = 0.1
 
@@ -421,7 +422,8 @@ def ring_in(after: np.ndarray, width: float, back: float, noise: Noise) -> tuple
     tails = np.column_stack([np.vander(t / len(t), 3), np.exp(-np.outer(t, RING_TAILS / width))])
     tails = np.linalg.qr(tails)[0]
     after = after - tails @ (tails.T @ after)
-    most, ring = RING_SHARE * float(after @ after), (0.0, 0.0)
+    without_noise = float(after @ after) - len(after) * noise.sample**2
+    most, ring = RING_SHARE * without_noise, (0.0, 0.0)
     for decay in RING_DECAYS / width:
         waves = np.exp((1j * turns[:, np.newaxis] - decay) * t)
         pairs = np.stack([waves.real, waves.imag], axis=2)

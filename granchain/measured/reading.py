@@ -24,12 +24,9 @@ from granchain.case.tables import ARRIVALS, DEFAULT_ARRIVAL
 from granchain.measured.baseline import LEAST_QUIET, NO_BASELINE, Baseline, baseline_of
 from granchain.measured.clipped_top import (
     FEW_IN_WIDTH,
-    PERHAPS,
-    SURELY,
+    FEW_SAMPLES,
     TO_FLANKS,
-    clipped_top,
-    few_at_top,
-    meeting_of_flanks,
+    clipping,
 )
 from granchain.measured.noise import (
     DOUBT,
@@ -71,10 +68,12 @@ OFF_MIDDLE = 0.07
 TWO_FLANKS_RATIO = 2.5
 # Above this ratio, the flank is so flat that its slope alone is not sufficient.
 CURVED = 1.25
-# A message reports the width if it has fewer samples than this.
-FEW_SAMPLES = 8.0
 # With fewer samples, one sample may contain the complete top, and the width has no meaning.
 FEWEST_SAMPLES = 3.0
+# With fewer samples, a dip that ends the pulse may lie between two samples. The narrowest dips have
+# a standard deviation of 0.04 of the width (law of Gharib and Hurmuzlu), so their complete width,
+# twice that at half depth, is 2 * 2.355 * 0.04 = 0.19 of the width.
+FEWEST_OF_DIP = 5.3
 
 
 @dataclass(frozen=True, eq=False)
@@ -298,8 +297,9 @@ def _numbers_of_pulse(
         force, top, max(min(halves), 1.0), noise
     )
     position = _rival_tops(smoothed, pulse, position)
-    flat = clipped_top(force, smoothed, noise, top, right - left, SURELY)
     has_baseline = baseline.samples > 0
+    clipped, above = clipping(force, smoothed, noise, top, peak.value)
+    flat = clipped if math.isinf(above) else None
     if not has_baseline:
         messages.append(
             "the trace starts on the rise of the pulse, so there is no baseline. Peak, width, "
@@ -345,17 +345,12 @@ def _numbers_of_pulse(
         arrival = NOT_REPORTED
     if not has_baseline or flat is not None or not math.isfinite(peak.value):
         return SensorReading(arrival=arrival, top=of_top, baseline=baseline)
-    perhaps = clipped_top(force, smoothed, noise, top, right - left, PERHAPS)
-    if perhaps is None and right - left < FEW_SAMPLES:
-        perhaps = few_at_top(force, noise, top, right - left)
-    lost = 0.0
-    if perhaps is not None:
-        lost = max(meeting_of_flanks(force, perhaps, left, right) - peak.value, 0.0) / TO_FLANKS
-        if right - left >= FEW_IN_WIDTH:
-            messages.append(
-                "the peak may be clipped, which the noise hides. The uncertainty of the peak "
-                "extends to the force at which the flanks would meet"
-            )
+    lost = above / TO_FLANKS
+    if clipped is not None and right - left >= FEW_IN_WIDTH:
+        messages.append(
+            "the peak may be clipped, which the noise hides. The uncertainty of the peak "
+            "extends to the force at which the flanks would meet"
+        )
     peak = Number(peak.value, math.hypot(max(peak.error, lost), baseline.uncertainty(top)))
     width = _between_flanks(force, noise, smoothed, top, peak, peak_weights, interval)
     if math.isnan(width.value):
@@ -388,13 +383,18 @@ def _numbers_of_pulse(
     area, end = _impulse_of(
         force, noise, smoothed, pulse, begin, baseline, right - left < FEW_SAMPLES
     )
-    if perhaps is not None:
+    if clipped is not None:
         # Area above the top of a parabola with the flanks as tangents: two thirds of half the
         # height of the triangle.
-        above = lost * (perhaps.stop - perhaps.start) / 3.0
-        area = Number(area.value, math.hypot(area.error, above))
+        lost_area = lost * (clipped.stop - clipped.start) / 3.0
+        area = Number(area.value, math.hypot(area.error, lost_area))
     if math.isnan(area.value):
         messages.append("the trace ends before the pulse does. The impulse is not reported")
+    elif width.value < FEWEST_OF_DIP * interval:
+        messages.append(
+            "a dip that ends the pulse may lie between two samples. The impulse is not reported"
+        )
+        area = NOT_REPORTED
     return SensorReading(
         peak,
         arrival,

@@ -12,7 +12,7 @@ from granchain.analysis.pulse import PULSE_BEGINS, ForceJumps
 from granchain.analysis.results import arrival_of, is_smooth, jumps_at
 from granchain.case.tables import DEFAULT_ARRIVAL
 from granchain.measured.baseline import noise_of_baseline, quiet_samples, sample_noise
-from granchain.measured.noise import LATER, RING_LEAST, Noise, ring_in
+from granchain.measured.noise import LATER, RING_LEAST, RING_MOST, Noise, ring_in
 from granchain.measured.reading import (
     ComputedPulse,
     SensorReading,
@@ -189,17 +189,22 @@ class Measured:
 
     def _ring(self, reading: SensorReading, force: np.ndarray, noise: Noise) -> tuple[float, float]:
         """Return the ring of the instrument behind the pulse of a sensor. See `ring_in`."""
-        width, least = reading.width.value / self.interval, RING_LEAST * reading.peak.value
+        width = reading.width.value / self.interval
         if not (reading.sound and math.isfinite(width + reading.after)):
             return 0.0, 0.0
-        top, start = np.searchsorted(
-            self.time, reading.top + np.array([0.0, min(reading.after, reading.width.value)])
-        ).tolist()
-        after = (force - reading.baseline.at(np.arange(len(force))))[start:]
-        risen = after - np.minimum.accumulate(after) > LATER * reading.peak.value
-        end = max(int(np.argmax(risen)) - round(width), 0) if risen.any() else len(after)
-        ring = ring_in(after[:end], width, start - top, noise)
-        return ring if ring[0] > least else (0.0, 0.0)
+        force = force - reading.baseline.at(np.arange(len(force)))
+        top = int(np.searchsorted(self.time, reading.top))
+        ended = np.flatnonzero(force[top:] < PULSE_BEGINS * reading.peak.value)[:1]
+        # a long fall may hide the ring until the pulse has ended
+        starts = min(reading.after / self.interval, width), *(ended + 0.5 * width)
+        for back in map(round, starts):
+            after = force[top + back :]
+            risen = after - np.minimum.accumulate(after) > LATER * reading.peak.value
+            end = max(int(np.argmax(risen)) - round(width), 0) if risen.any() else len(after)
+            ring = ring_in(after[:end], width, back, noise)
+            if RING_LEAST < ring[0] / reading.peak.value < RING_MOST:
+                return ring
+        return 0.0, 0.0
 
     def read(self, force: np.ndarray) -> list[SensorReading]:
         """Analyse forces (sample, sensor) [N] on the clock of the trace.
