@@ -34,7 +34,7 @@ from granchain.contact.law import SPEED_NODES, ContactLaw, Quantity, Source
 from granchain.contact.pair import Pair
 from granchain.engine import fields
 from granchain.engine.fields import PACKED_COLUMNS, PAGE_BYTES, pitch_of
-from granchain.engine.recording import Recording
+from granchain.engine.recording import RECORD, Recording
 from granchain.engine.setup import (
     GUARD_POINTS,
     LawAtSpeeds,
@@ -292,6 +292,17 @@ def test_a_state_has_its_time_and_the_steps_of_its_samples():
     assert state.step == 43 and state.time == pytest.approx(43e-7, rel=1e-14)
     # the distances of its samples are whole strides
     assert (np.diff(state.sample_step) == state.clock.stride).all() and state.sample_step[0] == 0
+
+
+def test_a_state_that_is_restored_advances_to_the_same_bits():
+    unbroken, stopped, resumed = (recorded_state("ma-liu") for _ in range(3))
+    assert resumed.size == sum(getattr(resumed.records, f.name).nbytes for f in RECORD)
+    stopped.advance(43)
+    resumed.restore({name: array.copy() for name, array in stopped.arrays().items()})
+    for state in (unbroken, resumed):
+        state.advance(80 - state.step)
+    for name, array in unbroken.arrays().items():
+        assert array.tobytes() == resumed.arrays()[name].tobytes(), name
 
 
 def test_a_number_that_is_none_is_found_also_where_no_force_shows_it():
