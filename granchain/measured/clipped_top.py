@@ -106,10 +106,14 @@ def flattest_top(
         left, right = crossing_positions(copy, highest, NEAR_TOP * float(copy[highest]))
         if n < 3 or within > (1.0 - PULSE_ENDS) * height or not right > left:
             continue
-        by_sample = np.linalg.pinv(np.vander(np.linspace(-1.0, 1.0, n), 3, increasing=True))[2]
+        _, slope, by_sample = np.linalg.pinv(
+            np.vander(np.linspace(-1.0, 1.0, n), 3, increasing=True)
+        )
         least = height * ((n - 1) / (ROUND_TOP * (right - left))) ** 2
         less = least - step - max(-float(by_sample @ force[stretch]), 0.0)
-        if less > deviations * noise.of_sum(by_sample):
+        # the limit of an instrument does not fall from one side of the top to the other
+        falls = abs(float(slope @ force[stretch])) > DOUBT * noise.of_sum(slope) + step
+        if less > deviations * noise.of_sum(by_sample) and not falls:
             flattest, deviations = stretch, less / max(noise.of_sum(by_sample), 1e-12 * height)
     return flattest, deviations
 
