@@ -139,7 +139,7 @@ SENSOR_COLUMNS = tuple(
 def relative_errors(columns: Mapping[str, np.ndarray], *parts: str) -> np.ndarray:
     """Return the larger relative error of peak and arrival at each sensor. See `Verification`."""
     peak, arrival = (
-        sum(columns[f"{name}_{part}"] for part in parts) / np.abs(columns[name])
+        sum(columns[f"{name}_{source}"] for source in parts) / np.abs(columns[name])
         for name in ("peak", "arrival")
     )
     return np.asarray(np.maximum(peak, arrival))

@@ -205,13 +205,13 @@ def _contacts_of_model(
         of_law = [positions[k] for k in same]
         law_model, where = of_law[0][1].model, np.concatenate([where for where, _ in of_law])
         shares = [(group.pair, group.inputs, group.limits.size) for _, group in of_law]
-        own = np.hstack(coefficients_together(law_model, shares))
+        without_windows = np.hstack(coefficients_together(law_model, shares))
         quantities = np.arange(len(model.coefficients))
         if law_model is not model:
             # A mixture: the first coefficient of a contact is the index of its law.
             c[0, where] = models_of(model).index(law_model)
             quantities = np.array([model.coefficient(q.name) for q in law_model.coefficients])
-        c[np.ix_(quantities, where)] = with_windows(law_model, own, limits[where])
+        c[np.ix_(quantities, where)] = with_windows(law_model, without_windows, limits[where])
     # An end without a wall has no contact. Its column copies that of its neighbour, so that it is
     # not a separate kind.
     walls = np.array([[row.masses.left.has_wall, row.masses.right.has_wall] for row in rows])

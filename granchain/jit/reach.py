@@ -116,9 +116,9 @@ def library_name(value: Any) -> str | None:
     module = "numpy" if isinstance(value, np.ufunc) else str(value.__module__)
     # A Python function that replaced a library function may have its name, but not its module.
     home = value.__globals__["__name__"] if isinstance(value, types.FunctionType) else module
-    known = {module.partition(".")[0], home.partition(".")[0]} <= set(LIBRARIES)
+    in_libraries = {module.partition(".")[0], home.partition(".")[0]} <= set(LIBRARIES)
     same = getattr(sys.modules.get(module), value.__name__, None) is value
-    return f"{module}.{value.__name__}" if known and same else None
+    return f"{module}.{value.__name__}" if in_libraries and same else None
 
 
 def plain_of(value: Any) -> Any:

@@ -220,8 +220,8 @@ FRAME_HEAD, FRAME_END = 17, 66
 def frame(content: list[bytes | memoryview]) -> list[bytes | memoryview]:
     """Return the parts of a frame: its length, its content, and their hash."""
     digest = hashlib.sha256()
-    for part in content:
-        digest.update(part)
+    for piece in content:
+        digest.update(piece)
     head = _FRAME_HEAD_FORMAT % sum(map(len, content))
     return [head, *content, _FRAME_END_FORMAT % digest.hexdigest().encode()]
 
@@ -399,9 +399,9 @@ class StudyPart:
             file.truncate(self._length)
             file.seek(self._length)
             try:
-                for part in parts:
-                    while part:
-                        part = part[file.write(part) :]
+                for piece in parts:
+                    while piece:
+                        piece = piece[file.write(piece) :]
                 portable.flush(file.fileno())
             except OSError:
                 file.truncate(self._length)
