@@ -262,6 +262,19 @@ def test_a_damaged_checkpoint_is_refused_and_stays(stopping):
 
 
 @pytest.mark.promise("R5")
+def test_a_result_with_the_name_of_a_checkpoint_stays(stopping):
+    case = gc.load_case("steel-chain", KEYS)
+    gc.run(case).save("run.chk")
+    before = Path("run.chk").read_bytes()
+    with pytest.warns(GranchainWarning, match=r"The checkpoint was not written\. .*run\.chk"):
+        assert gc.run(case, checkpoint="run.chk", watch=Stop(0.3)).status is Status.INTERRUPTED
+    with pytest.raises(FileError, match="contains Result"):
+        gc.run(case, checkpoint="run.chk", resume=True)
+    Checkpoint("run.chk").remove()
+    assert Path("run.chk").read_bytes() == before
+
+
+@pytest.mark.promise("R5")
 def test_a_checkpoint_that_cannot_be_written_is_told_once_and_stops_nothing(tmp_path, monkeypatch):
     kept = Checkpoint(tmp_path / "no" / "run.chk", 1e-9)
     Stopping(monkeypatch)

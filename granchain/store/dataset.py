@@ -143,7 +143,9 @@ class Content:
 
 
 @contextlib.contextmanager
-def new_hdf5(path: str | os.PathLike[str], overwrite: bool, needed: float) -> Iterator[Any]:
+def new_hdf5(
+    path: str | os.PathLike[str], overwrite: bool, needed: float, mark: bytes = OUTPUT_MARK
+) -> Iterator[Any]:
     """Open a new HDF5 file that gets its checksum and its name once it is complete.
 
     Take the `claim` first. Disk space is reserved before, because HDF5 may end the process if the
@@ -156,11 +158,13 @@ def new_hdf5(path: str | os.PathLike[str], overwrite: bool, needed: float) -> It
         Whether to replace an output file of that name.
     needed : float
         Upper limit on the bytes of its data.
+    mark : bytes
+        A file is replaced only if it has this mark.
     """
     import h5py
 
     space = int(needed) + BESIDE_DATA
-    with new_file(path, overwrite, (OUTPUT_MARK,), space + CHECKSUM_LENGTH) as partial:
+    with new_file(path, overwrite, (mark,), space + CHECKSUM_LENGTH) as partial:
         # no locking by HDF5, because the claim is the lock; four chunks of each column of an
         # ensemble are in memory
         with h5py.File(partial, "w", rdcc_nbytes=4 * 8 * CHUNK, locking=False) as file:
@@ -182,6 +186,7 @@ def write_content(
     overwrite: bool,
     *,
     packed: bool = True,
+    mark: bytes = OUTPUT_MARK,
     progress: Callable[[float], Any] = no_progress,
 ) -> None:
     """Write a file, complete or not at all; take the `claim` first.
@@ -194,10 +199,12 @@ def write_content(
         Whether to replace an output file of that name.
     packed : bool
         Whether to compress large arrays. Compressing 100 MB takes 3 s.
+    mark : bytes
+        A file is replaced only if it has this mark.
     progress : callable
         Called with the fraction of the data that is written.
     """
-    with new_hdf5(path, overwrite, content.stored_bytes) as file:
+    with new_hdf5(path, overwrite, content.stored_bytes, mark) as file:
         _Writer(content, packed, progress).fill(file.id, content, root=True)
 
 

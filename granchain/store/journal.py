@@ -34,7 +34,6 @@ from granchain.store.answer import Result
 from granchain.store.dataset import Content, open_hdf5, read_content, state_variable, write_content
 from granchain.store.files import (
     CHECKPOINT_ENDING,
-    OUTPUT_MARK,
     end_of_links,
     new_file,
     no_progress,
@@ -45,6 +44,9 @@ from granchain.store.files import (
 )
 from granchain.store.schema import CHECKPOINT, CONTENT, FORMAT, VARIABLES, source_hash, versions
 
+# Attribute that only a checkpoint has. A file without it, such as a result, is not replaced by a
+# checkpoint, and not deleted.
+CHECKPOINT_MARK = b"granchain_checkpoint"
 # Wall time between two checkpoints [s]: a killed run loses at most this time.
 CHECKPOINT_INTERVAL = 30.0
 # Smallest interval in units of the time for writing one: checkpoints cost at most 2 % of a run.
@@ -136,9 +138,12 @@ class Checkpoint:
         began = time.monotonic()
         about = {**_circumstances(facts), "started": saved.started, "wall_time": saved.wall_time}
         variables = {name: state_variable(name, array) for name, array in saved.arrays.items()}
-        content = Content(variables, {CONTENT: CHECKPOINT}, about)
+        attributes = {CHECKPOINT_MARK.decode(): FORMAT, CONTENT: CHECKPOINT}
+        content = Content(variables, attributes, about)
         try:
-            write_content(self.path, content, True, packed=False, progress=self.progress)
+            write_content(
+                self.path, content, True, packed=False, mark=CHECKPOINT_MARK, progress=self.progress
+            )
         except FileError as error:
             if not self._warned:
                 warnings.warn(
@@ -195,7 +200,7 @@ class Checkpoint:
     def remove(self) -> None:
         """Delete the checkpoint of a complete run. A file of another kind is not deleted."""
         with contextlib.suppress(OSError):
-            if replaceable(self.path, (OUTPUT_MARK,)):
+            if replaceable(self.path, (CHECKPOINT_MARK,)):
                 os.unlink(self.path)
 
 
