@@ -355,7 +355,6 @@ def test_points_cost_little_more_than_the_runs_of_their_cases(monkeypatch):
         gc.evaluate(cases, "traces", threads=2)
         ratios.append((middle - start) / (time.process_time() - middle))
     # the first turn compiles
-    print(ratios, flush=True)
     assert min(ratios[1:]) <= 1.4
 
 

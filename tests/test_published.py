@@ -60,20 +60,23 @@ def test_ptfe_beads_carry_a_solitary_wave_that_keeps_its_force():
 
 
 def test_a_dimer_keeps_or_loses_its_pulse_depending_on_the_mass_ratio():
-    assert published.kept(0.343) > 0.9998
-    assert published.kept(0.59) < 0.4
+    # without loss, and 36.0 % at the largest loss: computed, see docs/papers/published.md
+    assert published.kept(0.343) == pytest.approx(1.0, abs=2e-4)
+    assert published.kept(0.59) == pytest.approx(0.360, abs=2e-3)
 
 
 def test_the_force_at_a_wall_exceeds_that_of_the_incident_pulse():
     peaks = run(load_case("job-2005")).contact_peak_force
-    # equal stiffness of all contacts but that of the wall, which is higher
+    # the contact at the wall is stiffer than the others; computed, see docs/papers/published.md
     assert peaks[40] / peaks[20] == pytest.approx(1.944, abs=1e-3)
 
 
 def test_small_beads_between_tapered_ones_reduce_the_force_at_the_wall():
     case = load_case("doney-2006")
     tapered = case.replace({"chain.segment": case.chain.segment[::2], "sensors": None})
-    assert run(case).contact_peak_force[-1] < 0.8 * run(tapered).contact_peak_force[-1]
+    ratio = run(case).contact_peak_force[-1] / run(tapered).contact_peak_force[-1]
+    # 206.7 N and 279.2 N: computed, see docs/papers/published.md
+    assert ratio == pytest.approx(0.740, abs=5e-3)
 
 
 def test_the_dissipation_exponent_of_a_weakly_damped_law_follows_from_its_damping_force():

@@ -34,10 +34,12 @@ FEW_IN_WIDTH = 5.0
 # possibly clipped.
 TO_FLANKS = 3.5
 SURELY, PERHAPS = 2.0, 1.5
-# The flanks of a Gaussian pulse meet at 1.2 times its peak. If they meet higher by more than
-# this fraction of the peak, a top that is possibly clipped may have lost a third of the pulse.
+# The tangents at half height of a Gaussian pulse that is clipped at the fraction c of its peak meet
+# at 1/2 + ln(2/c) times the clipped height: 1.2 for c = 1. If they meet higher than 1 plus this
+# fraction, c is below 2/e = 0.74, so a top that is possibly clipped may have lost a quarter.
 MOST_ABOVE = 0.5
-# A pulse with fewer samples in its width may be clipped between two of them.
+# With fewer samples in its width, a pulse may be clipped between two of them, and a message reports
+# the number (our choice).
 FEW_SAMPLES = 8.0
 
 

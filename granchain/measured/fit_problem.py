@@ -1,7 +1,7 @@
 """Residuals of a case with respect to a measured trace, which a fit minimizes.
 
-If samples are compared, the samples of a pulse are predicted from the pre-trigger baseline: the
-offset, and the correlation of the noise.
+If samples are compared, the pre-trigger baseline predicts the offset and the correlated noise of
+the samples in a pulse.
 """
 
 from __future__ import annotations

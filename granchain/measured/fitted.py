@@ -540,8 +540,7 @@ def _key_messages(
     alike = [
         f"{', '.join(others)} and {last} are not distinguishable: the measurement determines only "
         "one combination of them, and these values are one of many solutions. Fix the value of "
-        "one "
-        "of them in the case, or measure a quantity that distinguishes them"
+        "one of them in the case, or measure a quantity that distinguishes them"
         if others
         else f"{last} has no effect on the measured quantities. Its initial value is reported"
         for *others, last in groups

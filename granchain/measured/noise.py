@@ -66,8 +66,8 @@ RING_TAILS, RING_SHARE, RING_CLEAR = np.array([0.5, 1.0, 2.0, 4.0]), 0.6, 12.0
 # fractions of its phase advance. They are chosen so that the errors cover the true values, see
 # docs/reliability.md, N12.
 RING_LINES = np.array([0.7, 0.85, 1.0, 1.15, 1.3])
-# Largest exponent of the growth of a ring back to the top of the pulse (our choice), and limits of
-# its amplitude there as a fraction of the peak. A smaller motion may be that of the bead. A larger
+# Largest exponent of the growth of a ring back to the top of the pulse and limits of its amplitude
+# there as a fraction of the peak (our choice). A smaller motion may be that of the bead. A larger
 # one is a wave, because a ring of this size would bend the rise of the pulse.
 RING_GROWTH, RING_LEAST, RING_MOST = 2.0, 1.5e-3, 0.05
 # A later pulse that exceeds this fraction of the first pulse ends the ring.

@@ -119,6 +119,8 @@ class Ranking(Answer, Generic[_Entry]):
 
     def _best_equivalent(self) -> str:
         """Return the best approximation, and the laws with equal residuals, in one sentence."""
+        if np.isnan(self.residual[0]):
+            return f"None of these laws has a result, so none approximates {self.to}."
         names, ranks = self["law"].tolist(), self.rank.tolist()
         ties = [
             [law for law, rank in zip(names, ranks, strict=True) if rank == tied]
@@ -128,8 +130,7 @@ class Ranking(Answer, Generic[_Entry]):
             f"Among these laws, {names[0]} approximates {self.to} best, with a residual of "
             f"{100.0 * self.residual[0]:.3g} % at {len(self.sensor_bead)} sensors",
             *(
-                f"{', '.join(tied)} have the same residual, because they give the same results in "
-                "this chain with these inputs"
+                f"{', '.join(tied)} have the same residual within the error of the runs"
                 for tied in ties
                 if len(tied) > 1
             ),
