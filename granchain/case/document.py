@@ -755,6 +755,8 @@ def declared_at(case: Table, key: str) -> dict[str, Any] | None:
     if not way or model is None or last not in model.model_fields:
         return None
     about = declared(model, last)
+    # a meaning with two units, of which a drive has one, stays whole
+    about["description"] = about["meaning"].removesuffix(f" [{about['unit']}]")
     table = entry_at(dict(case), ".".join(way))[0]
     if last in OF_DRIVE and isinstance(table, DriveTable):
         about["unit"] = "N" if table.drive == DRIVEN_FORCE else "m"
@@ -857,5 +859,4 @@ def about_key(case: Table, key: str) -> tuple[str, str]:
     about = declared_at(case, key)
     if about is None:
         return "", f"of the case: {key}"
-    unit = about["unit"] or ""
-    return unit, about["meaning"].removesuffix(f" [{unit}]")
+    return about["unit"] or "", about["description"]
